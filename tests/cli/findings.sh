@@ -1567,7 +1567,7 @@ END
 # Its blocks belong to the line of the program that called it, with all their stacks in one finding,
 # but not what it does on its own while it waits for events.
 test_findings_of_an_installed_library() {
-	mkdir -p miniconda3/lib other
+	mkdir -p miniconda3/lib secondary
 	cat >gui.c <<'END'
 #include <stdlib.h>
 #define PART __attribute__((noinline, noclone))
@@ -1611,8 +1611,8 @@ END
 	report_of miniconda3/user
 	expect_words out 'blocks allocated by gui_rows [libgui.so]'
 	expect_no_text out 'by draw'
-	cc -O1 -shared -fPIC -o other/libgui.so gui.c
-	cc -O0 -g -o user user.c other/libgui.so
+	cc -O1 -shared -fPIC -o secondary/libgui.so gui.c
+	cc -O0 -g -o user user.c secondary/libgui.so
 	report_of ./user
 	expect_words out 'blocks allocated by gui_columns [libgui.so], reached from draw (user.c:4)'
 }

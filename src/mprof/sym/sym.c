@@ -72,7 +72,9 @@ static bool is_of_others(const char *path)
 {
 	static const char *const begin[] = { "/usr/",  "/lib",	"/bin/",
 					     "/sbin/", "/opt/", "/nix/store/" };
-	static const char *const part[] = { "conda", "/spack/", "/easybuild/", "/vcpkg_installed/",
+	static const char *const part[] = { "/conda/",	   "/.conda/",	  "conda3/",
+					    "/miniforge",  "/mambaforge", "/micromamba/",
+					    "/spack/",	   "/easybuild/", "/vcpkg_installed/",
 					    "/.linuxbrew/" };
 	bool is = false;
 
