@@ -133,6 +133,73 @@ attach_expect_end() { # STATUS
 	expect_status "$1"
 }
 
+# Forked children, and theirs, run at full speed again, too; also those whose parent has ended.
+test_attach_detaches_children() {
+	local how
+	attach_is_allowed || return 0
+	cat >forks.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void wait_until(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+}
+int main(int argc, char **argv)
+{
+	void *(*usual)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+	int status, good = 1;
+	close(creat("ready", 0600));
+	wait_until("go");
+	for (int i = 0; i < 3; i++)
+		if (!fork()) {
+			fork();
+			free(malloc(100));
+			close(creat((const char *[]){ "a", "b", "c" }[i], 0600));
+			if (i == 2)
+				close(creat("done", 0600));
+			wait_until("end");
+			good = usual == (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+			good &= wait(&status) < 0 || WEXITSTATUS(status) == 7;
+			free(malloc(200));
+			close(creat((const char *[]){ "x", "y", "z" }[i], 0600));
+			_exit(good ? 7 : 1);
+		}
+	if (argc > 1)
+		return 7;
+	wait_until("end");
+	while (wait(&status) > 0)
+		good &= WEXITSTATUS(status) == 7;
+	return good ? 7 : 1;
+}
+END
+	cc -g -O0 -fno-builtin -w -o forks forks.c -ldl || bad 'forks.c does not compile'
+	for how in '' ends; do
+		rm -f ready go 'done' end a b c x y z
+		./forks $how >/dev/null 2>&1 &
+		pid=$!
+		wait_for test -e ready
+		attach_to -o a.profile
+		touch go
+		wait_for test -e a -a -e b -a -e c
+		if [ "$how" ]; then
+			wait "$attached" # it notices the end
+		else
+			attach_detach
+		fi
+		expect_no_text err warning
+		attach_expect_end 7
+		wait_for test -e x -a -e y -a -e z
+		"$mprof" report --json a.profile >r.json
+		expect_same 'children that are recorded' "$(json r.json '[.processes[] | select(.detached)] | length')" \
+			$([ "$how" ] && echo 6 || echo 7)
+	done
+}
+
 # Calls of keep: 200 blocks of 1000 bytes, of which 60 are freed and 10 become 3000 bytes; 7 of 500
 # bytes in the child, which are gone with it while its parent runs.  30 blocks of 10 bytes by the plugin.
 attach_expect_figures() { # PROFILE [OF THE CHILD]

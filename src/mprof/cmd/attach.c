@@ -29,6 +29,7 @@
 
 #define LOOK_NS 200000000 /* between looks whether the process still runs */
 #define LOOKS	10	  /* until one at its mappings, which are many */
+#define ROUNDS	4	  /* at most, to find children */
 
 struct options {
 	const char *output, *sample;
@@ -206,6 +207,52 @@ static void tell_missing(const char *path)
 	fputs("; mprof profile -- PROGRAM records these, too\n", stderr);
 }
 
+static void detach(struct attached *a)
+{
+	struct error err;
+	const int ret = attach_is_on(a) ? attach_end(a, &err) : 0;
+
+	if (ret && ret != -ESRCH)
+		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)a->pid);
+}
+
+/* Returns false if there are no further ones. */
+static bool detach_listed(struct attached *child, const struct mprof_file_header *h,
+			  uint32_t done[MPROF_PROCESS_TABLE])
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < h->processes && i < MPROF_PROCESS_TABLE; i++) {
+		const struct mprof_process_entry *e = &h->process[i];
+
+		if (!e->number || e->number == done[i] || e->state != MPROF_PROCESS_RUNNING)
+			continue;
+		done[i] = e->number;
+		child->pid = e->pid;
+		found = true;
+		if (process_is_alive(e->pid, e->start_time))
+			detach(child);
+	}
+	return found;
+}
+
+/* Forked children have the library where their parent has it.  They may fork meanwhile. */
+static void detach_all(struct attached *a, const char *path)
+{
+	uint32_t done[MPROF_PROCESS_TABLE] = { 0 };
+	struct attached child = *a;
+	struct trace *t;
+	bool found = true;
+
+	detach(a);
+	for (unsigned i = 0; found && i < ROUNDS; i++) {
+		if (trace_open(&t, path, MPROF_MAGIC_PROFILE, NULL))
+			return;
+		found = detach_listed(&child, trace_header(t), done);
+		trace_close(t);
+	}
+}
+
 static int profile(struct run_plan *plan, const struct options *o, const char *library)
 {
 	struct target t = { .claim = -1 };
@@ -225,9 +272,7 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	if (!plan->quiet)
 		tell_begin(o, &a, t.path);
 	wait_for_end(&a, o, start_time);
-	ret = attach_is_on(&a) ? attach_end(&a, &err) : 0;
-	if (ret && ret != -ESRCH)
-		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)o->pid);
+	detach_all(&a, t.path);
 	code_names_add(t.path);
 	if (!plan->quiet) {
 		tell_missing(t.path);
