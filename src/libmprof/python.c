@@ -311,10 +311,13 @@ static uint64_t script_lines(const struct bytes *t, uint16_t *line, uint64_t *gr
 static struct script *script_new(uintptr_t code, uint64_t hash)
 {
 	const struct bytes t = table_of(code);
-	uint64_t greatest, words;
-	const uint64_t instructions = script_lines(&t, NULL, &greatest);
+	uint64_t instructions, greatest, words;
 	struct script *s;
 
+	/* It is called again at each call of a function that has none. */
+	if (__atomic_load_n(&mp_local->script_lines, __ATOMIC_RELAXED) > MPROF_SCRIPT_OF_PROCESS)
+		return NULL;
+	instructions = script_lines(&t, NULL, &greatest);
 	words = greatest / 64 + 1;
 	s = mp_lines_take((uint32_t)((sizeof(*s) + 8 * words + 2 * instructions + 63) / 64));
 	if (!s)

@@ -530,3 +530,35 @@ END
 	expect_same 'blocks of f' "$(json leaks.json '[.rows[] | select(.stack[-1].function == "f") | "\(.blocks.leaked) \(.stack[-1].line)"] | join(", ")')" '6000 2'
 	[ "$(stat -c %s a.profile)" -lt 2000000 ] || bad "the profile has $(stat -c %s a.profile) bytes"
 }
+
+# When a process has no addresses for lines any more, further functions take no memory at each call.
+test_attach_python_of_many_lines() {
+	attach_pythons || return 0
+	cat >many.py <<'END'
+import os, sys, time
+kept = []
+open('ready', 'w').close()
+while not os.access('go', os.F_OK):
+    time.sleep(0.01)
+for i in range(80):
+    exec(compile('\n' * 60000 + 'kept.append(bytearray(3000))', f'text {i}', 'exec'))
+late = compile('x = 1\n' * 5000 + 'kept.append(bytearray(4000))', 'late', 'exec')
+for i in range(1000):
+    exec(late)
+open('done', 'w').close()
+while not os.access('end', os.F_OK):
+    time.sleep(0.01)
+sys.exit(7)
+END
+	attach_python_start "${pythons[0]}" many.py
+	attach_to --python -o a.profile
+	touch go
+	wait_for test -e 'done'
+	"$mprof" report --json a.profile >r.json
+	attach_detach
+	attach_expect_end 7
+	expect_same 'own memory below 16 MiB' "$(json r.json '.processes[0].self_bytes < 16777216')" true
+	"$mprof" report leaks --top 0 --json a.profile >leaks.json
+	expect_same 'early texts have lines' "$(json leaks.json '[.rows[] | select(any(.stack[]; .line == 60001))] | length | . > 50 and . < 80')" true
+	expect_same 'late ones belong to their callers' "$(json leaks.json '[.rows[] | select(any(.stack[]; .file != null and (.file | endswith("many.py")) and .line == 10)) | .blocks.leaked] | add | . >= 2000')" true
+}
