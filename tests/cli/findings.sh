@@ -1632,7 +1632,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < N; i++) {
 		if (argc != 2 || i < N / 2)
 			push(i);
-		usleep(argc > 2 ? 5000 : 40000);
+		usleep(argc > 2 ? 5000 : 80000);
 	}
 	for (int i = 0; i < N; i++)
 		free(queue[i]);

@@ -18,7 +18,7 @@
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
 /* A shorter program than this builds something, uses it and ends: its growth is no finding. */
-#define GROWTH_RUN_NS 1000000000u
+#define GROWTH_RUN_NS 3000000000u
 /* A leak that grows and has LEAK_BLOCKS, or this number of bytes, is a finding even if it is a
  * small part of the peak.  The largest functions are examined. */
 #define LEAK_GROWN	(64u << 10)
