@@ -154,10 +154,10 @@ test_anonymous_recordings_have_no_names_of_threads() {
 # A name is any 15 bytes.
 test_the_name_of_a_thread_is_any_bytes() {
 	named_program
-	run "$mprof" record -q -o t.log -- ./named exit "$(printf 'a\033[31m\377"z\n')"
+	run "$mprof" record -q -o t.log -- ./named exit "$(printf 'a\033[31m\377"\n\tz')"
 	run "$mprof" report hot --by thread t.log
 	expect_status 0
-	expect_text out 'thread 5 (a\x1b[31m\xff"z'
+	expect_text out 'thread 5 (a\x1b[31m\xff"\n\tz)'
 	run "$mprof" report hot --by thread --json t.log
 	expect_same 'a row' "$(json out '.rows[] | select(.figures.total == 4000) | .thread')" 5
 	run "$mprof" export --to sqlite -o t.db t.log

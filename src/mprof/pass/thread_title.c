@@ -8,11 +8,22 @@
 
 #include "../util/alloc.h"
 
+/* A line feed or tab in a name would look like another row or cell; what prints text shows all
+ * other bytes that are not. */
 struct text thread_title(const char *name, uint32_t number)
 {
 	struct text title;
+	int n = snprintf(title.s, sizeof(title.s), *name ? "%" PRIu32 " (" : "%" PRIu32, number);
 
-	snprintf(title.s, sizeof(title.s), *name ? "%" PRIu32 " (%s)" : "%" PRIu32, number, name);
+	if (!*name)
+		return title;
+	for (; *name; name++)
+		n += snprintf(title.s + n, sizeof(title.s) - (size_t)n,
+			      *name == '\n'   ? "\\n"
+			      : *name == '\t' ? "\\t"
+					      : "%c",
+			      *name);
+	snprintf(title.s + n, sizeof(title.s) - (size_t)n, ")");
 	return title;
 }
 
