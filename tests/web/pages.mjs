@@ -1785,6 +1785,9 @@ served("new figures come with their findings, and keep what is open, chosen and 
   await page.evaluate(() => new MutationObserver(() => document.body.dataset.told = "1").observe(document.querySelector(".running [role=status]"), { childList: true, characterData: true, subtree: true }));
   await renewed(page);
   assert.equal(await page.evaluate(() => document.body.dataset.told), undefined);
+  await page.emulateMedia({ media: "print" });
+  assert.deepEqual(await page.locator(".running :is(button, select)").evaluateAll((list) => list.filter((e) => e.offsetParent).length), 0);
+  await page.emulateMedia({ media: null });
   // The call tree, with a row that is closed and focused.
   await go(page, "page=tree&figure=end&libraries=1");
   await page.locator(".filters summary").click();

@@ -60,7 +60,7 @@ export class Live {
 		}
 		this.say("The program runs", `: figures of ${this.when}.`);
 		if (!this.root.childElementCount)
-			this.root.append(el("p", {}, this.said, this.of), el("button", { type: "button", title: "Show new figures (R)", click: () => this.renew() }, "Refresh"),
+			this.root.append(el("span", {}, this.said, this.of), el("button", { type: "button", title: "Show new figures (R)", click: () => this.renew() }, "Refresh"),
 				...(d.head.totals ? [el("select", { "aria-label": "New figures", change: (e: Event) => this.choose(+(e.target as HTMLSelectElement).value) },
 					...EVERY.map(([s, name]) => el("option", { value: s, selected: s == this.every }, name))),
 				el("button", { type: "button", title: "Compare later figures with these", click: () => this.now() }, "Show what changes from now on")] : []));
