@@ -1642,8 +1642,12 @@ END
 	compile queue
 	report_with 'allocated by push (queue.c:5); this still grew' ./queue
 	expect_words out 'before the end, and was freed only then'
+	run "$mprof" report --json log
+	expect_same 'growing_ns' "$(json out '.findings[] | select(.finding == "peak") | .growing_ns > 0 and .growing_ns < 1000000000')" true
 	report_of ./queue early
 	expect_no_text out 'still grew'
+	run "$mprof" report --json log
+	expect_same 'growing_ns' "$(json out '[.findings[] | select(.finding == "peak") | .growing_ns] | max')" 0
 	report_of ./queue short run # many a program does so
 	expect_no_text out 'still grew'
 }
