@@ -117,7 +117,8 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 		put_process(a, o->process, out);
 	else
 		fputs("the program", out);
-	fprintf(out, " did not come from malloc (%s of %s", format_bytes(o->outside).s,
+	fprintf(out, "%s did not come from malloc (%s of %s",
+		o->looked ? "" : ", without code and files,", format_bytes(o->outside).s,
 		format_bytes(o->memory).s);
 	if (o->looked)
 		fprintf(out, ", %s after the start", format_since(walk_ns(&a->walk, o->ticks)).s);
