@@ -737,7 +737,7 @@ only("c", "without call stacks, pages say how to get what they are about", async
   const page = await open({ file: r.file.replace("r-c.html", "bare.html") }, "page=globals");
   assert.match(await page.locator("#page").innerText(), /recorded without call stacks[^]*mprof record, without --unwind none/);
   await go(page, "page=stacks");
-  assert.match(await page.locator("#page").innerText(), /No call of thread \d+ was recorded with its call stack/);
+  assert.match(await page.locator("#page").innerText(), /No call of thread \d+ \(main\) was recorded with its call stack/);
   assert.deepEqual(page.problems, []);
   await page.close();
 });
