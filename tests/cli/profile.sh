@@ -213,7 +213,7 @@ test_profile_while_it_runs() {
 	run "$mprof" report leaks --json file
 	expect_same 'running' "$(json out .total.figures.leaked)" 77000
 	run "$mprof" report file
-	expect_words out 'Live at the end: 77,000 bytes'
+	expect_words out 'Live now: 77,000 bytes'
 	expect_words out 'the recording ends'
 	expect_no_text out 'Never freed'
 	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
