@@ -20,7 +20,7 @@ test_invalid_values() {
 		value=@bad@
 		case $type in
 		flag | text) continue ;;
-		file | directory | change | glob) value= ;; # any other name may be one
+		file | directory | change | glob | thread) value= ;; # any other name may be one
 		regex) value='[' ;;
 		esac
 		case $command in
