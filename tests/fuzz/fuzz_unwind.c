@@ -15,6 +15,8 @@
 #include "../../src/libmprof/full.c"
 #include "../../src/libmprof/rules.c"
 
+#include "../../src/libmprof/python.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -374,6 +376,28 @@ int mp_failed(int error)
 	return error;
 }
 void mp_stacks_changed(void) {}
+/* No Python is attached to. */
+int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r)
+{
+	(void)pc, (void)r;
+	return 0;
+}
+uintptr_t mp_python_first(uintptr_t *walk, const struct area *stack, uintptr_t sp, uintptr_t cfa,
+			  int *sure)
+{
+	(void)walk, (void)stack, (void)sp, (void)cfa, (void)sure;
+	return 0;
+}
+uintptr_t mp_python_next(uintptr_t link)
+{
+	(void)link;
+	return 0;
+}
+uintptr_t mp_python_line(uintptr_t data, uintptr_t *instruction)
+{
+	(void)data, (void)instruction;
+	return 0;
+}
 int mp_stacks_record(const uint64_t *words, uint32_t n)
 {
 	uint64_t copy[4096];
