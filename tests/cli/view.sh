@@ -343,3 +343,18 @@ test_view_words() {
 	expect_status 3
 	expect_text err 'nothing.log'
 }
+
+# A page without blocks would look like an answer.
+test_view_refuses_names_that_the_trace_lacks() {
+	"$mprof" record -q -o log -- "$build/preload/fixture_a" >/dev/null
+	"$mprof" profile -q -o p -- "$build/preload/fixture_a" >/dev/null
+	local file
+	for file in log p; do
+		run timeout 30 "$mprof" view --function nowhere $file
+		expect_status 2
+		expect_same 'the reason' "$(cat err)" "mprof: no stack in '$file' goes through a function 'nowhere'"
+	done
+	run timeout 30 "$mprof" view --thread 'nobody*' log
+	expect_status 2
+	expect_one_line_error
+}

@@ -14,6 +14,7 @@
 #include "../pass/stack_uses.h"
 #include "../print/flat_view.h"
 #include "../print/text.h"
+#include "../profile/filters.h"
 #include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "cmd.h"
@@ -197,6 +198,15 @@ static int run_walk(struct page_walk *w, struct trace *t, const struct profile_o
 	return 0;
 }
 
+/* Names in filters that the only served trace does not have.  Another trace may have them, and a
+ * program that runs may get to them. */
+static int check_filters(struct profile *p, const struct profile_options *options,
+			 const struct report_served *s, struct error *err)
+{
+	return s && !s->traces && !text_running(&p->tree) ? filters_check(&p, 1, options, NULL, err)
+							  : 0;
+}
+
 int report_page_check(const struct trace *t, struct error *err)
 {
 	return trace_is_guarded(t)
@@ -217,7 +227,9 @@ int report_page(struct trace *t, const struct profile_options *options, FILE *ou
 	plan_walk(w, t, options, served ? served->snapshots : NULL);
 	ret = run_walk(w, t, options, err);
 	if (!ret) {
-		ret = overview_findings(&w->findings, &w->analysis, t, options, err);
+		ret = check_filters(&w->profile, options, served, err);
+		if (!ret)
+			ret = overview_findings(&w->findings, &w->analysis, t, options, err);
 		if (!ret)
 			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees,
 						       &w->programs, out, sources, heap_map,
@@ -359,7 +371,9 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 	if (!ret)
 		ret = profile_make(p, t, &o, err);
 	if (!ret) {
-		with_totals(totals, p, out, sources, served, rows);
+		ret = check_filters(p, options, served, err);
+		if (!ret)
+			with_totals(totals, p, out, sources, served, rows);
 		profile_release(p);
 	}
 	json_object_put(rows[0]);

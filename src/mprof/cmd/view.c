@@ -155,6 +155,11 @@ static bool is_raw(const struct trace *t)
 	       trace_bytes(t) >= COPIED && h->flags & MPROF_FILE_CLOSED;
 }
 
+static int status_of(int ret)
+{
+	return ret == -EINVAL ? STATUS_USAGE : ret < 0 ? STATUS_FOUND : STATUS_OK;
+}
+
 /* Returns an exit status, with err filled unless it is STATUS_OK. */
 static int open_page(const struct options *o, struct view_page *page, size_t index,
 		     struct error *err)
@@ -172,14 +177,14 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 		return STATUS_USAGE;
 	if (!trace_has_events(page->trace)) {
 		ret = totals_make(page->trace, &options, make_totals_page, &m, err);
-		return ret < 0 ? STATUS_FOUND : STATUS_OK;
+		return status_of(ret);
 	}
 	if (is_raw(page->trace))
 		take_copy(page);
 	page->snapshots.functions = o->cli.options.sites.filter.functions;
 	ret = make_page(&m, err);
 	malloc_trim(0); /* the page took much more than answers will */
-	return ret < 0 ? STATUS_FOUND : STATUS_OK;
+	return status_of(ret);
 }
 
 static void close_page(struct view_page *page)
