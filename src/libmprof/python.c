@@ -53,9 +53,10 @@ static const struct layout layouts[] = {
 };
 #define OLDEST 11u
 #define NEWEST (sizeof(layouts) / sizeof(layouts[0]) - 1)
+MPROF_STATIC_ASSERT(OLDEST == 11 && NEWEST == 13, "mp_python_find() names the versions");
 
 enum { TYPE = 8, LENGTH = 16, BYTES_DATA = 32, STRING_STATE = 32 };
-enum { OF_C_FRAME = 3 }; /* owner of an entry that is no call, from 3.12 */
+enum { OF_C_FRAME = 3 }; /* from 3.12: the owner of an entry that stands for a C frame */
 
 /* PyMemAllocatorEx */
 struct allocator {
@@ -129,8 +130,8 @@ const char *mp_python_find(void)
 		return why;
 	minor = python_has(&number, "Py_Version") ? (unsigned)(*number >> 16) & 255 : 0;
 	if (minor < OLDEST || minor > NEWEST || *number >> 24 != 3)
-		return "its Python is none of 3.11 to 3.13, the versions that can be shown from "
-		       "outside";
+		return "its Python is not 3.11, 3.12 or 3.13, the versions whose scripts mprof can "
+		       "show after attaching";
 	if (!python_has(&version, "Py_GetVersion") || strstr(version(), "free-threading"))
 		return "its Python is the free-threaded build";
 	if (!python_has(&py.code_type, "PyCode_Type") ||

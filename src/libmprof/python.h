@@ -29,14 +29,14 @@ int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r);
 
 /*
  * The calls of scripts that one C frame evaluates, innermost first.  *walk: 0 at the beginning of
- * a stack, whose frames are passed outward.  Both return where the address of the interpreter's
- * data of the call is, or 0 if there is no more.  *sure: it cannot be reused after the frame has
- * ended.  [sp, cfa) is the frame.
+ * a stack, whose frames are passed outward.  Both return the place that holds the address of the
+ * interpreter's data of the call, or 0 after the last call.  *sure: 1 if that place is not reused
+ * after the frame has ended.  [sp, cfa) is the frame.
  */
 struct area;
 uintptr_t mp_python_first(uintptr_t *walk, const struct area *stack, uintptr_t sp, uintptr_t cfa,
 			  int *sure);
 uintptr_t mp_python_next(uintptr_t link);
-/* Returns the address that stands for the line (scripts.h), and in *instruction where the data of
- * the call has the instruction; 0 if it is no function of a script. */
+/* Returns the address that stands for the line (scripts.h), and stores in *instruction where the
+ * data of the call has the instruction.  Returns 0 if the call is not of a script's function. */
 uintptr_t mp_python_line(uintptr_t data, uintptr_t *instruction);

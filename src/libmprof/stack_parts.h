@@ -82,8 +82,7 @@ int mp_rules_start(void);
 /* Compiles and stores the rule for pc. */
 uint32_t mp_rules_miss(uintptr_t pc);
 const struct eh_rule *mp_rules_escaped(uint32_t code);
-/* Code was unloaded: discards all rules.  Adds RULES_FORGET to the generation. */
-#define RULES_FORGET 2u
+#define RULES_FORGET 2u /* mp_rules_forget() adds it to the generation */
 /* Stores a word for all threads, unless rules were discarded since `generation`. */
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 

@@ -2,7 +2,7 @@
 /*
  * thread_names.c - the names that a program gives its threads.
  *
- * A new thread has its creator's name, and the first thread that of the program, which is no news.
+ * A new thread inherits its creator's name, and the first one has the program's, which is not kept.
  * The name is read when a thread begins and ends, and when it is set: a thread that waits in the
  * kernel until the process ends would not tell us later.
  */

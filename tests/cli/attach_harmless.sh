@@ -313,7 +313,7 @@ test_attach_refuses_a_replaced_library() {
 	harmless_end
 }
 
-# As the stack of a greenlet: behind its frames are words that are no return addresses.
+# On the stack of a coroutine or greenlet, words that follow the outermost frame look like callers.
 test_attach_to_a_coroutine() {
 	attach_is_allowed || return 0
 	cat >coroutine.c <<'END'

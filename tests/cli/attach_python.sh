@@ -303,7 +303,7 @@ test_attach_python_says() {
 	old=$(ls "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.10.*/bin/python3 2>/dev/null | head -1)
 	[ "$old" ] || return 0
 	attach_python_start "$old" keep.py
-	attach_refused 3 'its Python is none of 3.11 to 3.13' --python "$pid"
+	attach_refused 3 'its Python is not 3.11, 3.12 or 3.13' --python "$pid"
 	touch go
 	attach_expect_end 7
 }

@@ -1619,7 +1619,7 @@ END
 
 # ---- queues and caches without a limit ----
 
-# What a program frees when it ends is no leak, but a longer run would need more.
+# A queue that is freed at exit does not leak, but a longer run would need more memory.
 test_findings_of_growth_that_is_freed() {
 	cat >queue.c <<'END'
 #include <stdlib.h>

@@ -632,7 +632,7 @@ END
 	expect_no_text out together
 }
 
-# Mappings of shared memory that pile up are no blocks: the first screen names their function.
+# malloc does not know mappings of shared memory: the first screen names the function that maps them.
 test_peak_rss_of_shared_memory() {
 	cat >shared.c <<'END'
 #include <string.h>

@@ -216,7 +216,7 @@ static void detach(struct attached *a)
 		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)a->pid);
 }
 
-/* Returns false if there are no further ones. */
+/* Returns false when all are done. */
 static bool detach_listed(struct attached *child, const struct mprof_file_header *h,
 			  uint32_t done[MPROF_PROCESS_TABLE])
 {

@@ -17,7 +17,7 @@
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
-/* A shorter program than this builds something, uses it and ends: its growth is no finding. */
+/* A program that runs for less time builds something, uses it and ends: growth is normal there. */
 #define GROWTH_RUN_NS 3000000000u
 /* A leak that grows and has LEAK_BLOCKS, or this number of bytes, is a finding even if it is a
  * small part of the peak.  The largest functions are examined. */

@@ -21,7 +21,7 @@
 #include "../util/hash.h"
 #include "trace.h"
 
-/* Makes room for so much in a buffer whose content is not needed any more; false without memory. */
+/* Enlarges a buffer to `bytes` and discards its content.  Returns false without memory. */
 static inline bool scratch_room(uint8_t **buf, size_t *room, size_t bytes)
 {
 	if (*room < bytes) {
