@@ -186,7 +186,9 @@ static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint
 	memcpy(payload + sizeof(head), s->resident.run, bytes);
 	write_extent(s, MPROF_EXTENT_RESIDENCY, w->number, payload, sizeof(head) + bytes);
 	free(payload);
-	take_huge_pages(s, w->number, pid, rss);
+	/* It takes about as long as reading the pages, which must not become rare. */
+	if (now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / (2 * CPU_SHARE))
+		take_huge_pages(s, w->number, pid, rss);
 }
 
 /* Is the CPU time of this thread below its share, plus 2 ms? */
