@@ -12,7 +12,9 @@
  *
  * Reading the clock costs something, which is measured beside each call and left to the reader to
  * subtract.  A call that takes long may have been interrupted, or wait: from then on, the thread's
- * CPU time limits what is counted.
+ * CPU time limits what is counted.  It is read at the turn, a few calls before: what follows a
+ * system call takes 100 ns longer, until the processor has learnt again which branches the code
+ * takes.
  */
 #include <linux/time_types.h>
 #include <mprof/chance.h>
@@ -79,7 +81,7 @@ static void times_use(const struct mprof_real *functions)
 /* ---- a timed call ---- */
 
 struct timing {
-	uint64_t from, to, cpu_ns;
+	uint64_t from, to;
 	int may;
 };
 
@@ -98,12 +100,6 @@ static uint64_t times_cpu_ns(int clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static __attribute__((noinline)) void times_begin(struct mprof_thread *t, struct timing *timing)
-{
-	timing->may = times_may_read();
-	timing->cpu_ns = timing->may && t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
-}
-
 /* Inlined: between the two readings is nothing but the call, as in times_cost(). */
 static inline __attribute__((always_inline)) uint64_t times_read(const struct timing *timing)
 {
@@ -111,8 +107,9 @@ static inline __attribute__((always_inline)) uint64_t times_read(const struct ti
 }
 
 /* How much of a long call counts. */
-static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps, uint64_t cpu_ns)
+static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps)
 {
+	const uint64_t cpu_ns = t->time_cpu;
 	const uint64_t now = cpu_ns ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	uint64_t used = longest;
 
@@ -162,7 +159,7 @@ static void times_measure(unsigned fn, const struct timing *timing)
 	}
 	t->time_long -= t->time_long > 0;
 	if (steps > longest)
-		steps = times_of_long(t, steps, timing->cpu_ns);
+		steps = times_of_long(t, steps);
 	times_add(&t->times->fn[fn], steps);
 }
 
@@ -187,7 +184,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
                                                              \
 		if (mprof_likely(!times_is_now(mprof_self))) \
 			return mp_untimed.name args;         \
-		times_begin(mprof_self, &timing);            \
+		timing.may = times_may_read();               \
 		timing.from = times_read(&timing);           \
 		result = mp_untimed.name args;               \
 		timing.to = times_read(&timing);             \
@@ -206,7 +203,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 			mp_untimed.name args;                  \
 			return;                                \
 		}                                              \
-		times_begin(mprof_self, &timing);              \
+		timing.may = times_may_read();                 \
 		timing.from = times_read(&timing);             \
 		mp_untimed.name args;                          \
 		timing.to = times_read(&timing);               \
@@ -293,6 +290,7 @@ void mp_times_turn(struct mprof_thread *t)
 	if (!t->times)
 		return;
 	times_look_again();
+	t->time_cpu = t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	t->time_in = 1 + (uint32_t)chance_even(&t->time_random, NEAR / 2);
 	times_use(&timed);
 }

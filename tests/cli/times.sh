@@ -183,6 +183,42 @@ END
 	expect_same 'CPU time of both processes' "$(json out ".allocator_time.cpu_ns > $used")" true
 }
 
+# Code that follows a system call takes longer, so none comes directly before a timed call.  All calls
+# of this allocator are long, and therefore compared with CPU time.
+test_time_of_calls_after_system_calls() {
+	pairs_program
+	cat >marked.c <<'END'
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static char room[64 << 20];
+static size_t used;
+static void mark(void)
+{
+	syscall(SYS_getppid);
+	for (volatile unsigned n = 20000; n; n = n - 1)
+		;
+}
+void *malloc(size_t size)
+{
+	size_t *at = (size_t *)(room + (used & (sizeof(room) / 2 - 1)));
+	used += (size + 31) & -(size_t)16;
+	mark();
+	at[1] = size;
+	return at + 2;
+}
+void free(void *p) { (void)p, mark(); }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *p, size_t size) { return p ? NULL : malloc(size); }
+size_t malloc_usable_size(void *p) { return p ? ((size_t *)p)[-1] : 0; }
+END
+	cc -O1 -fno-builtin -shared -fPIC -o marked.so marked.c || bad 'marked.c does not compile'
+	run strace -f -e trace=getppid,clock_gettime -o calls "$mprof" record -a ./marked.so -o log -- ./pairs 1 20000
+	awk '/THREAD_CPUTIME/ { if (calls == 1) near++; reads++; calls = 0 } /getppid/ { calls++ }
+		END { print (reads > 20), (near > reads / 8) }' calls >got
+	expect_same 'readings of the CPU time, directly before and after a call' "$(cat got)" '1 0'
+}
+
 test_time_in_counts() {
 	pairs_program
 	estimated has_estimate "$mprof" stat --json -- ./pairs 2 400000
