@@ -13,22 +13,12 @@
 
 #include <stdint.h>
 
-#define MPROF_SCOPES 8 /* plugins that have their own function of one name */
-
-/* The functions that objects call by a name that no object of the global scope has. */
-struct mprof_scope {
-	uint32_t epoch; /* the objects loaded then; the entry is valid for no others (scopes.c) */
-	const void *object;
-	void *real;
-};
-
 /* A record in the preloaded object, where all fields but name and fn are zero. */
 struct mprof_wrapped {
 	int64_t name;	 /* bytes from here to the name */
 	uint32_t fn;	 /* enum mprof_fn of the function that it is like */
 	uint32_t called; /* 1 once mprof knows that it was called */
 	void *real;
-	struct mprof_scope scope[MPROF_SCOPES];
 };
 
 /* The entries: X(class, name) */

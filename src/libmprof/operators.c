@@ -10,8 +10,8 @@
  *
  * The next operator is the one that the program would get without us.  If the global scope has one,
  * all callers use it.  A C program has none; then each plugin written in C++ gets the one in its
- * own scope, remembered by the plugin's link map.  Lookups wait for the first call, because a
- * failing one is expensive.
+ * own scope, remembered by the plugin's link map (scopes.c).  Lookups wait for the first call,
+ * because a failing one is expensive.
  */
 #include <dlfcn.h>
 #include <mprof/module.h>
@@ -29,7 +29,6 @@ struct operator
 	void *through;		    /* the real one, if all callers use it and it reaches malloc */
 	void *real;		    /* in the global scope */
 	uint32_t own;		    /* enum whose; written before real */
-	struct mprof_scope scope[MPROF_SCOPES];
 };
 
 enum whose {
@@ -199,14 +198,14 @@ static void *operator_made(const char *name, int is_new)
 
 static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
 {
-	void *real = mp_scope_known(o->scope, caller);
+	void *real = mp_scope_known(o, caller);
 
 	if (real)
 		return real;
 	real = dlsym(RTLD_NEXT, o->name);
 	if (real)
 		return operator_know_global(o, real, is_new, caller);
-	real = mp_scope_find(o->scope, o->name, "libstdc++.so.6", caller);
+	real = mp_scope_find(o, o->name, "libstdc++.so.6", caller);
 	if (!real)
 		return operator_know_global(o, operator_made(o->name, is_new), is_new, caller);
 	o->own = OF_MALLOC;

@@ -60,6 +60,25 @@ static const void *scope_object(const void *caller)
 	return mp_scope_base(caller);
 }
 
+/*
+ * The functions that objects call by a name that no object of the global scope has.  A program may
+ * load hundreds of such objects (Python with VTK), each of which calls several operators of C++,
+ * and the loader takes longer the more there are.
+ */
+enum { SCOPE_BITS = 12, SCOPE_PROBES = 16 };
+static struct scope {
+	uint32_t epoch; /* the objects loaded then; the entry is valid for no others */
+	const void *of, *object;
+	void *real;
+} scopes[(1 << SCOPE_BITS) + SCOPE_PROBES];
+
+static struct scope *scope_first(const void *of, const void *object)
+{
+	const uint64_t key = ((uintptr_t)of << 20) ^ ((uintptr_t)object >> 3);
+
+	return &scopes[key * 0x9E3779B97F4A7C15u >> (64 - SCOPE_BITS)];
+}
+
 static uint32_t epoch = 1; /* the epoch of all valid entries */
 
 void mp_scopes_forget(void)
@@ -78,36 +97,34 @@ void *mp_scope_ask(const char *library, const char *name)
 	return real;
 }
 
-void *mp_scope_known(const struct mprof_scope *scope, const void *caller)
+void *mp_scope_known(const void *of, const void *caller)
 {
-	const void *object = scope_object(caller), *of;
+	const void *object = scope_object(caller), *has, *in;
 	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
+	const struct scope *s = scope_first(of, object), *const end = s + SCOPE_PROBES;
 	void *real;
 
-	for (const struct mprof_scope *s = scope; object && s < scope + MPROF_SCOPES; s++) {
+	for (; object && s < end; s++) {
 		if (__atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE) != now)
 			continue;
-		of = __atomic_load_n(&s->object, __ATOMIC_RELAXED);
+		has = __atomic_load_n(&s->of, __ATOMIC_RELAXED);
+		in = __atomic_load_n(&s->object, __ATOMIC_RELAXED);
 		real = __atomic_load_n(&s->real, __ATOMIC_RELAXED);
-		/* Pairs with the fence in mp_scope_find: both values are of one epoch. */
+		/* Pairs with the fence in scope_keep: all three are of one epoch. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (of == object && __atomic_load_n(&s->epoch, __ATOMIC_RELAXED) == now)
+		if (has == of && in == object &&
+		    __atomic_load_n(&s->epoch, __ATOMIC_RELAXED) == now)
 			return real;
 	}
 	return NULL;
 }
 
-void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *library,
-		    const void *caller)
+static void scope_keep(const void *of, const void *object, void *real, uint32_t now)
 {
-	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE), busy = UINT32_MAX;
-	const void *object = scope_object(caller);
-	const char *file = mp_scope_file(caller);
-	void *real = file ? mp_scope_ask(file, name) : NULL;
+	const uint32_t busy = UINT32_MAX;
+	struct scope *s = scope_first(of, object), *const end = s + SCOPE_PROBES;
 
-	if (!real && library) /* the library is not a direct dependency: look it up by name */
-		real = mp_scope_ask(library, name);
-	for (struct mprof_scope *s = scope; object && real && s < scope + MPROF_SCOPES; s++) {
+	for (; s < end; s++) {
 		uint32_t had = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 
 		/* Two threads must not share an entry. */
@@ -116,10 +133,24 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 						 __ATOMIC_RELAXED))
 			continue;
 		__atomic_thread_fence(__ATOMIC_RELEASE);
+		__atomic_store_n(&s->of, of, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->object, object, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->real, real, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->epoch, now, __ATOMIC_RELEASE);
-		break;
+		return;
 	}
+}
+
+void *mp_scope_find(const void *of, const char *name, const char *library, const void *caller)
+{
+	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
+	const void *object = scope_object(caller);
+	const char *file = mp_scope_file(caller);
+	void *real = file ? mp_scope_ask(file, name) : NULL;
+
+	if (!real && library) /* the library is not a direct dependency: look it up by name */
+		real = mp_scope_ask(library, name);
+	if (real && object)
+		scope_keep(of, object, real, now);
 	return real;
 }

@@ -5,22 +5,20 @@
 #pragma once
 
 #include <link.h>
-#include <mprof/wrapped.h>
 
 /* glibc 2.35 and later: no lock, no allocation. */
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 /*
  * Finds the function of this name for the object that contains the code at `caller`: in the object
- * and its dependencies, or else in library (may be NULL).  Remembers it by the caller's link map in
- * scope[MPROF_SCOPES], which begins as zeros, until mp_scopes_forget().  Keeps no object loaded.
- * NULL if not found.  Any thread; calls the loader.
+ * and its dependencies, or else in library (may be NULL).  Remembers it by `of`, which stands for
+ * the name, and the caller's link map, until mp_scopes_forget().  Keeps no object loaded.  NULL if
+ * not found.  Any thread; calls the loader.
  */
-void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *library,
-		    const void *caller);
+void *mp_scope_find(const void *of, const char *name, const char *library, const void *caller);
 /* Returns what mp_scope_find() found earlier for that object, or NULL.  Takes no lock with glibc
  * 2.35 and later. */
-void *mp_scope_known(const struct mprof_scope *scope, const void *caller);
+void *mp_scope_known(const void *of, const void *caller);
 /* Returns the address at which the object with this code or data is loaded, or NULL. */
 const void *mp_scope_base(const void *at);
 /* Looks the name up in a library and its dependencies if it is loaded.  NULL if it is not loaded or

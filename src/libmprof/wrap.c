@@ -102,7 +102,7 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 {
 	const char *name = (const char *)w + w->name;
 	struct mprof_thread *before;
-	void *real = mp_scope_known(w->scope, caller);
+	void *real = mp_scope_known(w, caller);
 
 	if (real)
 		return real;
@@ -110,7 +110,7 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 	mp_quiet_begin(&before, NULL);
 	real = dlsym(RTLD_NEXT, name);
 	if (!real) {
-		real = mp_scope_find(w->scope, name, NULL, caller);
+		real = mp_scope_find(w, name, NULL, caller);
 		/* The program's scope begins with the preloaded objects. */
 		if (real && mp_scope_base(real) != mp_scope_base(w)) {
 			mp_quiet_end(before);

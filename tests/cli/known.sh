@@ -518,3 +518,37 @@ END
 	run "$mprof" report hot --json --top 1 file
 	[ "$(json out .rows_left_out)" -gt 65000 ] || bad "only $(json out .rows_left_out) more stacks"
 }
+
+# Each object that is loaded into a C program finds the operators of C++ in its own scope, once: failing
+# lookups of the loader are slow, and allocate the text of an error.
+test_operators_of_many_plugins() {
+	local i
+	cat >plugin.cc <<'END'
+extern "C" void use(int n)
+{
+	while (n--)
+		operator delete(operator new(40));
+}
+END
+	cat >main.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	void (*use[40])(int);
+	char name[40];
+	for (int i = 0; i < 40; i++) {
+		sprintf(name, "./plugin%d.so", i);
+		*(void **)&use[i] = dlsym(dlopen(name, RTLD_NOW | RTLD_LOCAL), "use");
+	}
+	for (int i = 0; i < 40; i++)
+		use[i](1000);
+	return 0;
+}
+END
+	g++ -O1 -shared -fPIC -fno-builtin -o plugin0.so plugin.cc || bad 'plugin.cc does not compile'
+	for ((i = 1; i < 40; i++)); do cp plugin0.so "plugin$i.so"; done
+	cc -O1 -o main main.c || bad 'main.c does not compile'
+	run "$mprof" stat --json -- ./main
+	expect_same 'calls' "$(json out '.calls.malloc | . >= 40000 and . < 42000')" true
+}
