@@ -135,3 +135,79 @@ END
 	run "$mprof" report many.profile
 	expect_no_text out 'is damaged'
 }
+
+# The number of a process stands for its recording, in each command that reads it.
+test_recording_of_a_pid() {
+	local of pid child nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
+	keeps_and_waits
+	for of in record profile; do
+		rm -f ready
+		mkdir "$of"
+		"$mprof" "$of" -q -o "$of/rec" -- ./waits &
+		pid=$!
+		wait_for eval 'child=$(pgrep -P '"$pid"' -x waits)'
+		wait_for test -e ready
+		run "$mprof" report "$child"
+		expect_status 0
+		expect_same 'what is read' "$(cat err)" "mprof: reading the recording of process $child, '$of/rec'"
+		expect_words out 'was still running when this was written'
+		expect_words out "$of/rec"
+		run "$mprof" report leaks "$child"
+		expect_words out '77 blocks are live now: 77,000 bytes'
+		run "$mprof" report callers keep "$child"
+		expect_words out 'main (waits.c'
+		run "$mprof" report "$child" leaks
+		expect_status 2
+		expect_text err "a view comes before the trace: mprof report leaks $child"
+		run "$mprof" export --to folded "$child"
+		expect_text out 'main;keep 77000'
+		run "$mprof" check --max-peak 1K "$child"
+		expect_status 1
+		expect_text out 'failed max-peak: 75.2 KiB exceeds'
+		run "$mprof" diff "$child" "$of/rec"
+		expect_words out "From $of/rec to $of/rec:"
+		if [ "$of" = record ]; then
+			run "$mprof" dump "$child"
+			expect_lines out 77
+		else
+			run "$mprof" image --json -o memory.svg "$child"
+			expect_same 'the first chart' "$(json out '.charts[0].title')" Memory
+		fi
+		# A file of that name comes first.
+		echo no >"$child"
+		run "$mprof" report "$child"
+		expect_status 3
+		expect_text err "'$child' is not a trace or profile of mprof"
+		rm "$child"
+		if [ "$(id -u)" = 0 ]; then
+			run $nobody "$mprof" report "$child"
+			expect_status 3
+			expect_one_line_error
+			expect_text err "cannot examine process $child: it runs as user $(id -un); run mprof as this user"
+		fi
+		rm "$of/rec"
+		run "$mprof" report leaks "$child"
+		expect_words out '77 blocks are live now: 77,000 bytes'
+		expect_words err "reading the recording of process $child, '$PWD/$of/rec'"
+		kill -KILL "$child"
+		wait "$pid" 2>/dev/null
+		run "$mprof" report "$child"
+		expect_status 3
+		expect_one_line_error
+		expect_text err "cannot examine process $child: it is not running"
+	done
+	run "$mprof" view $$
+	expect_status 3
+	expect_one_line_error
+	expect_text err "process $$ is not being recorded; 'mprof attach $$' profiles it from now on"
+	# A process that has ended, and whose parent has not asked for its status.
+	perl -e '$p = fork; exit 0 unless $p; $| = 1; print "$p\n"; sleep 60' >zombie &
+	pid=$!
+	wait_for test -s zombie
+	wait_for grep -q '^State:.Z' "/proc/$(cat zombie)/status"
+	run "$mprof" report "$(cat zombie)"
+	expect_status 3
+	expect_text err "cannot examine process $(cat zombie): it"
+	expect_no_text err 'attach'
+	kill "$pid"
+}

@@ -16,6 +16,7 @@
 #include "../util/pager.h"
 #include "cmd.h"
 #include "profile_options.h"
+#include "running.h"
 #include "two_profiles.h"
 #include "usage.h"
 
@@ -121,7 +122,7 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG",
 	.doc = "Fails (exit status 1) if a trace exceeds a limit, or grew since an earlier one. "
-	       "Prints one line for each check that failed.",
+	       "Prints one line for each check that failed." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log[DIFF_AFTER]),
 	.missing = "no trace given; for example: mprof check --max-peak 100M mprof.log",
@@ -220,6 +221,8 @@ int cmd_check(int argc, char **argv)
 
 	profile_cli_init(&o.cli);
 	if (!usage_take(&usage, argc, argv, &o))
+		status = running_find((char **)&o.log[DIFF_AFTER], 1);
+	if (!status)
 		status = check(&o);
 	profile_cli_release(&o.cli);
 	for (i = 0; i < o.check.limits; i++)

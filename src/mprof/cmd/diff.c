@@ -12,6 +12,7 @@
 #include "../util/styled.h"
 #include "cmd.h"
 #include "profile_options.h"
+#include "running.h"
 #include "two_profiles.h"
 #include "usage.h"
 
@@ -79,7 +80,8 @@ static const struct usage usage = {
 	.options = options,
 	.args = "BEFORE.log AFTER.log",
 	.doc = "Shows what changed from one trace to another. Call stacks are matched by the "
-	       "names of functions and modules, so builds, lines and addresses may differ.",
+	       "names of functions and modules, so builds, lines and addresses may "
+	       "differ." RUNNING_HELP,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
 	.missing = "no traces given; for example: mprof diff old.log new.log",
@@ -156,6 +158,8 @@ int cmd_diff(int argc, char **argv)
 
 	profile_cli_init(&o.cli);
 	if (!usage_take(&usage, argc, argv, &o))
+		status = running_find(o.log.item, o.log.count);
+	if (!status)
 		status = compare(&o, &err);
 	profile_cli_release(&o.cli);
 	return status;

@@ -12,6 +12,7 @@
 #include "cmd.h"
 #include "missing.h"
 #include "profile_options.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -72,7 +73,7 @@ static const struct usage usage = {
 	.doc = "Prints the calls of a trace in chronological order, one line each, with fields "
 	       "separated "
 	       "by tabs: seconds since the start, process number/pid, thread number, function, "
-	       "arguments and result. Sizes are decimal, addresses hexadecimal.",
+	       "arguments and result. Sizes are decimal, addresses hexadecimal." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof dump mprof.log",
@@ -87,6 +88,8 @@ int cmd_dump(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
+	if (running_find((char **)&o.log, 1))
+		return STATUS_FILE;
 	if (import_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (!o.json)

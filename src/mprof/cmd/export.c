@@ -19,6 +19,7 @@
 #include "profile_options.h"
 #include "progress.h"
 #include "event_count.h"
+#include "running.h"
 #include "usage.h"
 #include "when.h"
 
@@ -195,7 +196,7 @@ static const struct option_row options[] = {
 static const struct usage usage = {
 	.options = options,
 	.args = "LOG...",
-	.doc = "Writes the call stacks of a trace in the format of another tool.",
+	.doc = "Writes the call stacks of a trace in the format of another tool." RUNNING_HELP,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
 	.check = check,
@@ -499,6 +500,8 @@ static int export_any(const struct options *o)
 	char *log;
 	int ret;
 
+	if (running_find(o->log.item, o->log.count))
+		return STATUS_FILE;
 	if (export_pick(o->log.item, o->log.count, &log, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (export_directory(o->output, &directory, &err) < 0)

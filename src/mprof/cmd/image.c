@@ -19,6 +19,7 @@
 #include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
+#include "running.h"
 #include "usage.h"
 #include "when.h"
 
@@ -115,7 +116,7 @@ static const struct usage usage = {
 	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
 	       "point in time or over the whole run, as recorded or with other allocators. For a "
 	       "profile, draws memory, calls and sizes over time; of several dumps of one "
-	       "process, each is a point in time.",
+	       "process, each is a point in time." RUNNING_HELP,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, from),
 	.missing = "no trace given; for example: mprof image mprof.log",
@@ -462,7 +463,10 @@ int cmd_image(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.names);
-	ret = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE : run(&o);
+	ret = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE
+						 : running_find(o.from.item, o.from.count);
+	if (!ret)
+		ret = run(&o);
 	free((void *)o.films.allocators);
 	profile_cli_release(&o.names);
 	return ret;

@@ -23,6 +23,7 @@
 #include "forms.h"
 #include "report_html.h"
 #include "report_view.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -80,6 +81,12 @@ static bool is_file(const char *path)
 	return !stat(path, &st);
 }
 
+/* Could it be a trace, or the number of a process that is recorded? */
+static bool is_log(const char *word)
+{
+	return is_file(word) || running_is_pid(word);
+}
+
 /* Takes the newest trace here, if none was named. */
 static int take_newest(struct options *o, const struct view *v, struct error *err)
 {
@@ -122,10 +129,10 @@ static int find_view(struct options *o, struct error *err)
 		if (*v->arg && take_argument(o, v, err))
 			return -EINVAL;
 		taken += *v->arg != '\0';
-	} else if (o->word.count > 1 && is_file(word) && view_find(o->word.item[1])) {
+	} else if (o->word.count > 1 && is_log(word) && view_find(o->word.item[1])) {
 		return fail(err, -EINVAL, "a view comes before the trace: mprof report %s %s",
 			    o->word.item[1], word);
-	} else if (o->word.count > 1 && is_file(word)) {
+	} else if (o->word.count > 1 && is_log(word)) {
 		return fail(err, -EINVAL, "unexpected argument '%s': expected one trace",
 			    o->word.item[1]);
 	} else if (o->word.count > 1) {
@@ -188,7 +195,7 @@ static const struct usage usage = {
 	.args = "[LOG]\nVIEW [ARG] [LOG...]",
 	.doc = "Explains a trace on one screen: what ran, the peak, leaks, and findings; or, with"
 	       " VIEW, which call stacks allocated the memory. Without LOG: the newest trace in"
-	       " the current directory.",
+	       " the current directory." RUNNING_HELP,
 	.more = list_views,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, word),
@@ -250,6 +257,8 @@ static int report(struct options *o)
 	struct trace *t;
 	int ret, status;
 
+	if (running_find(o->log.item, o->log.count))
+		return STATUS_FILE;
 	ret = export_pick(o->log.item, o->log.count, &log, &err);
 	if (!ret)
 		ret = import_open(&t, log, NULL, &err);

@@ -22,6 +22,7 @@
 #include "overview.h"
 #include "profile_options.h"
 #include "report_html.h"
+#include "running.h"
 #include "usage.h"
 #include "view_answers.h"
 
@@ -66,7 +67,7 @@ static const struct usage usage = {
 	.args = "LOG...\n--diff BEFORE.log AFTER.log",
 	.doc = "Serves the pages of mprof report --html on this machine, and answers questions "
 	       "about any window of time exactly, from the trace. The page of a profile follows a "
-	       "running program. Prints the address to open; Ctrl-C stops the server.",
+	       "running program. Prints the address to open; Ctrl-C stops the server." RUNNING_HELP,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof view mprof.log",
@@ -311,7 +312,10 @@ int cmd_view(int argc, char **argv)
 	int status;
 
 	profile_cli_init(&o.cli);
-	status = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE : view(&o);
+	status = usage_take(&usage, argc, argv, &o) ? STATUS_USAGE
+						    : running_find(o.log.item, o.log.count);
+	if (!status)
+		status = view(&o);
 	profile_cli_release(&o.cli);
 	free((void *)o.source_dir);
 	return status;

@@ -4,12 +4,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../util/file_head.h"
+#include "process.h"
 
 /* Linux adds this to the path of a file that was deleted. */
 static void find_path(struct run_file_of *f)
@@ -40,6 +43,67 @@ static bool is_file(struct run_file_of *f, const char *fd, const char *magic)
 	return true;
 }
 
+/* The directory of a process that changed its user belongs to root; its status tells the user. */
+static bool user_of(pid_t pid, uid_t *user)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	in = fopen(path, "re");
+	while (in && !found && fgets(line, sizeof(line), in))
+		found = !strncmp(line, "Uid:", 4);
+	if (found)
+		*user = (uid_t)strtoul(line + 4, NULL, 10);
+	if (in)
+		fclose(in);
+	return found;
+}
+
+static bool has_ended(pid_t pid)
+{
+	struct process_memory m;
+
+	return !process_memory(pid, &m) && m.state == 'Z';
+}
+
+/* why: of opening its directory. */
+static int cannot_examine(pid_t pid, int why, struct error *err)
+{
+	const struct passwd *known;
+	char name[64];
+	uid_t user;
+
+	if (why == ENOENT || why == ESRCH)
+		return fail(err, -why, "cannot examine process %d: it is not running", (int)pid);
+	if (has_ended(pid))
+		return fail(err, -ESRCH, "cannot examine process %d: it has ended", (int)pid);
+	if (why != EACCES || !user_of(pid, &user) || user == geteuid())
+		return fail(err, -why, "cannot examine process %d: %s", (int)pid, strerror(why));
+	known = getpwuid(user);
+	snprintf(name, sizeof(name), known ? "%s" : "%.0s%u", known ? known->pw_name : "", user);
+	return fail(err, -why,
+		    "cannot examine process %d: it runs as user %s; run mprof as this user",
+		    (int)pid, name);
+}
+
+/* magic: as for run_file_find(). */
+static int not_recorded(pid_t pid, const char *magic, struct error *err)
+{
+	if (has_ended(pid))
+		return cannot_examine(pid, ESRCH, err);
+	if (!magic)
+		return fail(err, -ENOENT,
+			    "process %d is not being recorded; 'mprof attach %d' profiles it from "
+			    "now on",
+			    (int)pid, (int)pid);
+	return fail(err, -ENOENT,
+		    "process %d is not being profiled; start it with mprof profile, or with "
+		    "MODE=Profile, or use mprof attach",
+		    (int)pid);
+}
+
 int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct error *err)
 {
 	char path[64];
@@ -51,15 +115,9 @@ int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct er
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return fail(err, -errno, "cannot examine process %d: %s", (int)pid,
-			    errno == ENOENT ? "it is not running" : strerror(errno));
+		return cannot_examine(pid, errno, err);
 	while (!found && (e = readdir(dir)))
 		found = *e->d_name != '.' && is_file(f, e->d_name, magic);
 	closedir(dir);
-	if (found)
-		return 0;
-	return fail(err, -ENOENT,
-		    "process %d is not being profiled; start it with mprof profile, or with "
-		    "MODE=Profile, or use mprof attach",
-		    (int)pid);
+	return found ? 0 : not_recorded(pid, magic, err);
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* running.c - see running.h. */
+#include "running.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "../run/run_file_of.h"
+#include "../util/alloc.h"
+#include "../util/ranges.h"
+#include "cmd.h"
+
+static bool as_pid(const char *word, uint64_t *pid)
+{
+	struct stat st;
+
+	return !parse_whole(word, 1, INT_MAX, pid) && lstat(word, &st);
+}
+
+bool running_is_pid(const char *word)
+{
+	uint64_t pid;
+
+	return as_pid(word, &pid);
+}
+
+/* The path that the program has is another file here if it was deleted, or in a container. */
+static bool is_here(const struct run_file_of *f)
+{
+	struct stat here, there;
+
+	return !stat(f->path, &here) && !stat(f->link, &there) && here.st_dev == there.st_dev &&
+	       here.st_ino == there.st_ino;
+}
+
+int running_find(char **word, size_t words)
+{
+	static struct run_file_of f;
+	struct error err;
+	const char *path;
+	uint64_t pid;
+
+	for (size_t i = 0; i < words; i++) {
+		if (!as_pid(word[i], &pid))
+			continue;
+		if (run_file_find(&f, (pid_t)pid, NULL, &err))
+			return cmd_error(STATUS_FILE, "%s", err.text);
+		path = is_here(&f) ? cmd_path(f.path) : f.link;
+		fprintf(stderr, "mprof: reading the recording of process %s, '%s'\n", word[i],
+			f.deleted ? f.path : path);
+		word[i] = must_strdup(path);
+	}
+	return STATUS_OK;
+}

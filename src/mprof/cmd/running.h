@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* running.h - traces and profiles that are named by the process that mprof records into them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A sentence of the help of commands that take such numbers. */
+#define RUNNING_HELP \
+	" Name a running process by its PID to read what mprof has recorded of it so far."
+
+/* Does the word name no file, but could be the number of a process? */
+bool running_is_pid(const char *word);
+
+/*
+ * Puts the path of its recording in place of each such word, and says so on stderr.  The paths stay
+ * until mprof ends.  STATUS_OK, or STATUS_FILE after one line on stderr.
+ */
+int running_find(char **word, size_t words);
