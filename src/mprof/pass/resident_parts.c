@@ -12,6 +12,8 @@
 #include "resident_pages.h"
 #include "tree.h"
 
+#define LARGE (256u << 10) /* a block that may be written to little by little */
+
 enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4, PAGE_INHERITED = 8 };
 
 struct pages_found {
@@ -72,11 +74,24 @@ void resident_area_add(struct resident_areas *a, uint64_t key)
 	*hash_at(&a->area, key) = 1;
 }
 
+static void find_largest(struct resident_parts *all, const struct walk *w)
+{
+	const struct trace_residency *r = w->input.residencies;
+
+	for (size_t i = 0; i < w->input.residency_count; i++) {
+		uint64_t *most = hash_at(&all->most, r[i].process);
+
+		if (!*most || resident_all(&r[i]) > resident_all(&r[*most - 1]))
+			*most = i + 1;
+	}
+}
+
 static void start(void *self, struct walk *w)
 {
 	struct resident_parts *all = self;
 	const struct trace_residency *r = w->input.residencies;
 
+	find_largest(all, w);
 	all->c_library = true;
 	for (size_t i = 0; i < w->input.fact_count; i++)
 		if (tree_is_image(&w->input.facts[i]))
@@ -89,15 +104,8 @@ static void start(void *self, struct walk *w)
 static void start_largest(void *self, struct walk *w)
 {
 	struct resident_parts *all = self;
-	const struct trace_residency *r = w->input.residencies;
 
 	all->largest = true;
-	for (size_t i = 0; i < w->input.residency_count; i++) {
-		uint64_t *most = hash_at(&all->most, r[i].process);
-
-		if (!*most || resident_all(&r[i]) > resident_all(&r[*most - 1]))
-			*most = i + 1;
-	}
 	start(self, w);
 }
 
@@ -133,7 +141,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	if (!a || why != GONE_EXEC)
 		return;
 	hash_release(&a->area);
-	*a = (struct resident_areas){ .ended = 0 };
+	*a = (struct resident_areas){ .freed = 0 };
 }
 
 /* ---- a sample ---- */
@@ -234,22 +242,45 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 	s->files = s->rss > private ? s->rss - private : 0;
 }
 
+/* Returns the bytes of large live blocks that are not in memory. */
+static uint64_t untouched(const struct heap *h, uint32_t process, const struct trace_residency *r)
+{
+	struct heap_live_round round = { .thread = 0 };
+	const struct block *b;
+	uint64_t near = 0, sum = 0;
+
+	while ((b = heap_next_live(h, process, &round)))
+		if (b->size >= LARGE && b->size <= UINT64_MAX - b->addr &&
+		    !(b->owner & BLOCK_INHERITED))
+			sum += b->size - resident_bytes(r, h->process[process]->pages.shift,
+							b->addr, b->addr + b->size, &near);
+	return sum;
+}
+
 /*
  * Live bytes on resident pages are at most these pages, without those that the program mapped (an
  * allocator in the program itself maps arenas that are recorded; that of the C library does not).
  * A program with clearly more live bytes reserves memory and does not write to it: what it has in
  * memory is seen when the parts are found.
  */
-static bool may_be_freed(const struct resident_parts *all, const struct heap_process *p,
+static bool may_be_freed(const struct resident_parts *all, const struct heap *h, uint32_t process,
 			 const struct trace_residency *r)
 {
-	const uint64_t private = resident_all(r) << p->pages.shift, live = p->live.bytes;
+	const struct heap_process *p = h->process[process];
+	const uint64_t private = resident_all(r) << p->pages.shift;
 	const uint64_t mapped = all->c_library ? resident_mapped(r, p) : 0;
 	const uint64_t heap = private > mapped ? private - mapped : 0;
+	uint64_t live = p->live.bytes, out;
 
 	if (heap < RESIDENT_FREED)
 		return false;
-	return live > private + private / 8 || (heap >= live + RESIDENT_FREED && live <= heap / 2);
+	if (live > private + private / 8)
+		return true;
+	if (live > heap / 2 && is_largest(all, r)) {
+		out = untouched(h, process, r);
+		live -= out < live ? out : live;
+	}
+	return heap >= live + RESIDENT_FREED && live <= heap / 2;
 }
 
 static void find_parts(struct resident_parts_sample *s, const struct heap *h, uint32_t process,
@@ -260,6 +291,7 @@ static void find_parts(struct resident_parts_sample *s, const struct heap *h, ui
 
 	s->found = true;
 	s->ended = areas->ended;
+	s->ended_far = areas->ended_far;
 	open_pages(&f);
 	add_blocks(s, &f, h, process, false);
 	add_blocks(s, &f, h, process, true);
@@ -281,7 +313,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->process = p->number;
 	s->ticks = r->head->ticks_before;
 	s->rss = r->head->rss;
-	if (all->largest ? !is_largest(all, r) : !all->every && !may_be_freed(all, p, r))
+	if (all->largest ? !is_largest(all, r) : !all->every && !may_be_freed(all, h, process, r))
 		return;
 	areas = resident_areas_of(all, process);
 	find_parts(s, h, process, areas, r);

@@ -22,14 +22,15 @@
  *
  * A sample costs time for each live block.  Unless `every` is set, parts and shares are therefore
  * found only where freed memory may be at least RESIDENT_FREED and half of the private pages, and
- * shares only where more of it was resident than in all earlier samples of the process.  The second
- * pass finds no shares, and the parts of one sample of each process, the one with most private
- * pages.
+ * shares only where more of it was resident than in all earlier samples of the process.  In the
+ * sample of each process with most private pages, only what is in memory of large live blocks
+ * counts for this choice.  The second pass finds no shares, and the parts of this one sample.
  *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
 #pragma once
 
+#include "../heap/heap.h"
 #include "../util/hash.h"
 #include "resident_shares.h"
 
@@ -45,20 +46,22 @@ struct resident_parts_sample {
 	uint64_t live, rounding, gaps, mapped, retained, other, files;
 	uint64_t
 	    ended; /* of blocks that ended until then, with the allocator's additions; at most */
+	uint64_t ended_far; /* of these, blocks that may have had pages which now count as other */
 	uint64_t aligned_blocks; /* live ones from posix_memalign and similar functions */
 	uint64_t aligned; /* the sum of their alignments, as their addresses show, up to a page */
 	uint64_t aligned_most; /* the same, up to 2 MiB */
 };
 
-#define RESIDENT_AREA_SHIFT 21u /* 2 MiB */
-#define RESIDENT_HEADER	    16u /* the most bytes that an allocator keeps beside a block */
+#define RESIDENT_AREA_SHIFT 21u	  /* 2 MiB */
+#define RESIDENT_PAGE	    4096u /* divides every page size */
+#define RESIDENT_HEADER	    16u	  /* the most bytes that an allocator keeps beside a block */
 
 /* Areas of 2 MiB in which blocks of a process began. */
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
 	struct hash area;			/* by number: 1 */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
-	uint64_t ended;				/* as in the samples */
+	uint64_t ended, ended_far;		/* as in the samples */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
 };
 
@@ -72,8 +75,7 @@ struct resident_parts {
 	bool used;	      /* there are samples whose parts may be found */
 	bool c_library;	      /* its allocator serves every program */
 	struct array process; /* struct resident_areas by process */
-	struct hash
-	    most; /* of the second pass, by number of a process: 1 + the index of its sample */
+	struct hash most;     /* by number of a process: 1 + the index of its largest sample */
 };
 
 extern const struct pass_ops resident_parts_pass, resident_largest_pass;
@@ -124,5 +126,11 @@ ALWAYS_INLINE void resident_began(struct resident_areas *a, uint64_t addr, uint6
 
 ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *old)
 {
-	a->ended += old->size + old->slack + RESIDENT_HEADER;
+	const uint64_t usable = old->size + old->slack;
+
+	a->ended += usable + RESIDENT_HEADER;
+	/* In a smaller block, each byte is in the area of an end.  A mapping of its own is gone. */
+	if (__builtin_expect(usable > 1u << RESIDENT_AREA_SHIFT, 0) &&
+	    !heap_is_own_mapping(old->addr, usable, RESIDENT_PAGE))
+		a->ended_far += usable;
 }

@@ -111,8 +111,8 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 	if (!o->process)
 		return;
 	/* Pages of files and shared memory were not counted. */
-	fprintf(out, "%s of the %sresident memory of ", format_percent(o->outside, o->memory).s,
-		o->looked ? "private " : "");
+	fprintf(out, "%s%s of the %sresident memory of ", o->at_least ? "At least " : "",
+		format_percent(o->outside, o->memory).s, o->looked ? "private " : "");
 	if (a->tree.processes > 1)
 		put_process(a, o->process, out);
 	else

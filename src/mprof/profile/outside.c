@@ -104,15 +104,15 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 	return sum;
 }
 
-/* Returns the bytes far from all blocks, when the pages were read. */
-static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
+/* Returns what was in memory when the pages were read; NULL if it was not found. */
+static const struct resident_parts_sample *parts_of(const struct outside *o, const struct look *l)
 {
 	const struct resident_parts_sample *s = l->pages->sample.item;
 
 	for (size_t i = 0; i < l->pages->sample.count; i++)
 		if (s[i].found && s[i].process == l->process->number && s[i].ticks == o->ticks)
-			return s[i].other;
-	return UINT64_MAX;
+			return &s[i];
+	return NULL;
 }
 
 static inline uint64_t less(uint64_t a, uint64_t b)
@@ -143,20 +143,36 @@ static void measure_memory(struct outside *o, const struct look *l)
 	o->mapped = at_most(mapped, most);
 }
 
+/* A block is not in memory as a whole, as long as the program has not written to all of it; freed
+ * ones may still be. */
+static void measure_unseen(struct outside *o, const struct look *l)
+{
+	const struct resident_parts_sample *s = parts_of(o, l);
+	const uint64_t malloced = needed_by_malloc(l->peak), own = l->process->self_bytes;
+	uint64_t most = less(less(o->memory, o->mapped), own), least;
+
+	o->unseen = less(most, malloced);
+	if (s) {
+		most = less(s->other, resident_own(s, l->process));
+		least = less(most, at_most(s->ended_far, malloced));
+		o->unseen = at_most(o->unseen > least ? o->unseen : least, s->other);
+	}
+	o->at_least = o->unseen < most / 16 * 15;
+}
+
 static void measure(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
-	uint64_t malloced = needed_by_malloc(l->peak) + p->self_bytes;
 
 	o->ticks = l->maps->looked;
 	measure_memory(o, l);
-	o->unseen = less(less(o->memory, o->mapped), malloced);
-	if (o->unseen > far_from_blocks(o, l))
-		o->unseen = far_from_blocks(o, l);
+	measure_unseen(o, l);
 	/* The RSS includes pages of files. */
 	if (!o->looked || !l->all_calls || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN ||
-	    o->unseen < o->memory / 2)
+	    o->unseen < o->memory / 2) {
 		o->unseen = 0;
+		o->at_least = false;
+	}
 	o->outside = o->mapped + o->unseen;
 	o->process = p->number;
 }

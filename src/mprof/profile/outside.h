@@ -12,12 +12,14 @@
  *            mapped (without mappings that allow no access), at most the memory
  *            without the blocks at their peak
  *   unseen   memory - mapped - the most that malloc can have needed for the live
- *            blocks at their peak, with rounding and headers.  Freed memory stays
+ *            blocks at their peak, with rounding and headers.  If the parts of that
+ *            memory were found (resident_parts.h), it is at most `other`, and at least
+ *            `other` without the blocks that ended far away, because not all of a block may
+ *            be in memory.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
  *            the memory, otherwise it is 0.  Unknown for forked processes, which
  *            have pages of their parent's blocks, and if earlier calls were
- *            dropped (--last).  With a look at these pages, it is at most the
- *            bytes far from all blocks of the run (`other` of resident_parts.h).
+ *            dropped (--last).
  *   moved    the part of `unseen` by which recorded calls of brk and sbrk moved the break,
  *            if no allocator made them
  *   outside  mapped + unseen
@@ -59,6 +61,7 @@ struct outside {
 	bool looked;	  /* pages were read */
 	uint64_t ticks;	  /* the time of the look */
 	uint64_t memory, outside, mapped, unseen, moved;
+	bool at_least;		    /* `unseen` may be clearly more */
 	uint64_t globals;	    /* part of `unseen` in variables; 0 if unknown */
 	uint64_t stacks;	    /* part of `unseen` in stacks of threads; 0 if unknown */
 	uint64_t by_who;	    /* the part of `mapped` that `mapper`, or else `who` mapped */
@@ -71,7 +74,6 @@ struct outside {
  * shared memory, if they can explain what was resident of these; else asked.line is NULL. */
 void outside_find_files(struct outside_place *place, const struct analysis *a,
 			struct profile *names);
-/* look: NULL at first; if there is `unseen`, call it again with one.  names: NULL without call
- * stacks. */
+/* names: NULL without call stacks. */
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
 		  const struct stack_uses *stacks, struct profile *names);
