@@ -250,6 +250,8 @@ struct mprof_extent {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_extent) == 64, "on-disk layout");
 
+#define MPROF_THREAD_NAME 16u /* bytes, as in the kernel */
+
 /* One thread of a Count run.  Mapped and live; written by its thread only. */
 struct mprof_counts_fn {
 	uint64_t calls;
@@ -260,7 +262,9 @@ struct mprof_counts {
 	uint64_t tid;	    /* kernel thread id */
 	uint64_t end_ticks; /* 0 while the thread runs */
 	uint64_t merged;    /* further threads whose counts are included */
-	uint64_t reserved[5];
+	uint64_t thread_pointer;
+	char name[MPROF_THREAD_NAME]; /* as in mprof_stack_use */
+	uint64_t reserved[2];
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
@@ -593,8 +597,6 @@ struct mprof_page_run {
 	uint64_t count;
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
-
-#define MPROF_THREAD_NAME 16u /* bytes, as in the kernel */
 
 /*
  * How much of its stack a thread used.  `deepest` is known at recorded calls, `touched` and

@@ -8,10 +8,17 @@
  */
 #include <mprof/module.h>
 
+#include "core.h"
+#include "file.h"
 #include "local.h"
 #include "slots.h"
+#include "sys.h"
+#include "thread_names.h"
 
-#define COUNTS_KEPT 65536u
+#define COUNTS_KEPT  65536u
+#define COUNTS_NAMED 4096u /* records of running threads, among which one is looked for */
+
+static __thread struct mprof_counts *own;
 
 static void counts_merge(struct mprof_counts *into, const struct mprof_counts *from)
 {
@@ -21,6 +28,7 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 		into->fn[i].failed += from->fn[i].failed;
 	}
 	into->merged++;
+	into->name[0] = 0;
 }
 
 /* Returns a record whose sums were merged into another one, or NULL. */
@@ -58,8 +66,12 @@ struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 
 	if (!c)
 		c = counts_take_new(mp_local, t->number, error);
-	if (c)
-		c->tid = t->tid;
+	if (!c)
+		return NULL;
+	c->tid = t->tid;
+	c->thread_pointer = (uintptr_t)__builtin_thread_pointer();
+	mp_thread_name_read(c->name);
+	own = c;
 	return c;
 }
 
@@ -95,4 +107,67 @@ void mp_counts_give(struct mprof_thread *t)
 	mp_lock_blocking(&l->counts_lock, &signals);
 	counts_release_locked(l, c);
 	mp_unlock_blocking(&l->counts_lock, &signals);
+}
+
+/* ---- names ---- */
+
+static int counts_are_kept(void)
+{
+	return mp_recording() && mp_file.header && !mp_file.broken && mp_local->alive &&
+	       mp_local->process &&
+	       !__builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+}
+
+/* A forked child does not inherit the record. */
+void mp_counts_forked(void)
+{
+	own = NULL;
+}
+
+/* A child of vfork has its parent's variables.  After its last call, a thread's record may be
+ * another one's. */
+void mp_counts_renamed(int last)
+{
+	if (!own || !counts_are_kept() || own->tid != (uint32_t)sys_gettid())
+		return;
+	mp_thread_name_read(own->name);
+	if (last)
+		own = NULL;
+}
+
+/* Returns the record in the extent at `at`, if it is that of a thread that has not ended. */
+static struct mprof_counts *counts_at(char *at, uint32_t *bytes)
+{
+	struct mprof_extent *x = (struct mprof_extent *)at;
+	struct mprof_counts *c = (struct mprof_counts *)(x + 1);
+
+	*bytes = MPROF_EXTENT_ALIGN;
+	if (x->magic != MPROF_EXTENT_MAGIC)
+		return NULL;
+	*bytes = x->size;
+	return x->kind == MPROF_EXTENT_COUNTS && c->tid && !c->end_ticks ? c : NULL;
+}
+
+void mp_counts_name(uintptr_t pointer, const char name[MPROF_THREAD_NAME])
+{
+	uint32_t looks = 0, bytes;
+	struct mprof_counts *c;
+
+	if (!counts_are_kept())
+		return;
+	for (uint32_t i = 0; i < MP_PIECES; i++) {
+		const struct mp_piece *p = &mp_local->live.piece[i];
+		char *at = __atomic_load_n(&p->at, __ATOMIC_ACQUIRE);
+		char *end =
+		    at + (uint64_t)__atomic_load_n(&p->used, __ATOMIC_RELAXED) * MPROF_EXTENT_ALIGN;
+
+		for (; at && at < end && looks < COUNTS_NAMED; at += bytes) {
+			c = counts_at(at, &bytes);
+			looks += c != NULL;
+			if (c && c->thread_pointer == pointer) {
+				__builtin_memcpy(c->name, name, MPROF_THREAD_NAME);
+				return;
+			}
+		}
+	}
 }

@@ -23,6 +23,7 @@
 #include "local.h"
 #include "process.h"
 #include "real_libc.h"
+#include "slots.h"
 #include "stack_use.h"
 #include "stop.h"
 #include "sys.h"
@@ -85,8 +86,10 @@ EXPORT int prctl(int option, ...)
 	ret = mp_next()->prctl(option, w[0], w[1], w[2], w[3]);
 	if (suspended)
 		mp_resume(ret == 0);
-	if (option == PR_SET_NAME && ret == 0)
+	if (option == PR_SET_NAME && ret == 0) {
 		mp_stack_use_renamed();
+		mp_counts_renamed(0);
+	}
 	return ret;
 }
 

@@ -37,6 +37,10 @@ int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
 /* NULL on failure, with -errno in *error. */
 struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error);
 void mp_counts_give(struct mprof_thread *t);
+/* The names of threads, as in stack_use.h.  last: this thread ends. */
+void mp_counts_renamed(int last);
+void mp_counts_forked(void);
+void mp_counts_name(uintptr_t pointer, const char name[MPROF_THREAD_NAME]);
 
 /* ---- live.c: module.h ---- */
 

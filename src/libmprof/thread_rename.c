@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "real_libc.h"
+#include "slots.h"
 #include "stack_use.h"
 #include "thread_names.h"
 
@@ -16,16 +17,18 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	const int ret =
 	    mp_next()->pthread_setname_np ? mp_next()->pthread_setname_np(thread, name) : ENOSYS;
 	const pthread_t self = pthread_self();
+	/* The thread pointer is as far from the handle in every thread. */
+	const uintptr_t pointer =
+	    (uintptr_t)__builtin_thread_pointer() - (uintptr_t)self + (uintptr_t)thread;
 	char kept[MPROF_THREAD_NAME];
 
 	if (ret == 0 && thread == self) {
 		mp_stack_use_renamed();
+		mp_counts_renamed(0);
 	} else if (ret == 0) {
 		mp_thread_name_keep(kept, name);
-		/* The thread pointer is as far from the handle in every thread. */
-		mp_stack_use_name((uintptr_t)__builtin_thread_pointer() - (uintptr_t)self +
-				      (uintptr_t)thread,
-				  kept);
+		mp_stack_use_name(pointer, kept);
+		mp_counts_name(pointer, kept);
 	}
 	return ret;
 }

@@ -260,6 +260,7 @@ static void thread_end(void *record)
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
 		return;
 	mp_stack_use_end();
+	mp_counts_renamed(1);
 	/* The thread may have ended in a quiet call. */
 	if (mp_is_quiet() || t != mprof_self || !t->number || !mp_recording())
 		return;
@@ -309,6 +310,7 @@ void mp_threads_forked(void)
 	given_number = 0;
 	entering = 0;
 	mp_stack_use_forked();
+	mp_counts_forked();
 }
 
 /* Creates this thread's record.  0 or -errno. */

@@ -229,3 +229,32 @@ END
 	run "$mprof" report hot --thread 2 many.log
 	expect_no_text err "leaves these out"
 }
+
+# Counts have the names, too.
+test_counted_threads_have_their_names() {
+	named_program
+	local how
+	for how in exit kill; do
+		run "$mprof" stat -c counts --json -- ./named "$how"
+		run "$mprof" counts --json counts
+		expect_same "names of $how" "$(json out '[.threads[] | .name // "none"] | join(",")')" \
+			'none,none,net-reader,fifteen letters,<idle>'
+		expect_documented counts out
+		run "$mprof" counts counts
+		expect_text out '    thread 3 (net-reader)       '
+		expect_text out '    thread 5 (<idle>)           '
+		expect_text out '    thread 1 ('
+		rm counts
+	done
+	run "$mprof" stat -c fork.counts -- ./named fork
+	run "$mprof" counts --json fork.counts
+	expect_same 'how the child ended' "$(json out '.processes[1].ended')" 'status 0'
+	expect_same 'name of a forked child' "$(json out '[.threads[] | select(.process == 2) | .name] | join(",")')" child-main
+	run "$mprof" stat -c any.counts -- ./named exit "$(printf 'a\033[31m\377"\n\tz')"
+	run "$mprof" counts any.counts
+	expect_text out 'thread 5 (a\x1b[31m\xff"\n\tz)'
+	run "$mprof" stat -c anonymous.counts --anonymous -- ./named exit secret-customer
+	grep -aq 'secret-custome' anonymous.counts && bad 'the name is in the file'
+	run "$mprof" counts --json anonymous.counts
+	expect_same 'anonymous names' "$(json out '[.threads[].name // empty] | length')" 0
+}

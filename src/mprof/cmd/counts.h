@@ -24,7 +24,8 @@ struct counts_sum {
 struct counts_thread {
 	uint32_t number, process;
 	uint64_t tid;
-	uint64_t merged; /* further threads in the same row */
+	char name[MPROF_THREAD_NAME]; /* "": that of the program */
+	uint64_t merged;	      /* further threads in the same row */
 	struct counts_sum sum;
 };
 

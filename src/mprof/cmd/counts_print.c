@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../pass/thread_title.h"
 #include "../trace/functions.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
@@ -19,8 +20,12 @@ struct columns {
 	unsigned fn[MPROF_FN_MAX];
 	int width[MPROF_FN_MAX];
 	size_t n;
+	int what;  /* width of the first column */
 	int total; /* width of the last column */
 };
+
+#define WHAT	  24 /* the least width of the first column */
+#define WHAT_MOST 128
 
 static int digits(uint64_t n)
 {
@@ -46,11 +51,41 @@ static void find_columns(struct columns *c, const struct counts_sum *all)
 	c->total = wider(5, digits(all->calls));
 }
 
+/* Puts "thread 2 (net-reader)", or the kernel's number of one without a name. */
+static void thread_what(const struct counts_thread *t, char *what, size_t room)
+{
+	const struct text title = thread_title(t->name, t->number);
+
+	if (t->merged)
+		snprintf(what, room, "  threads %" PRIu32 " and %.30s more", t->number,
+			 format_count(t->merged).s);
+	else if (t->tid && !*t->name)
+		snprintf(what, room, "  thread %s (%" PRIu64 ")", title.s, t->tid);
+	else
+		snprintf(what, room, "  thread %s", title.s);
+}
+
+/* Only threads with names make the column wider. */
+static int width_of_what(const struct counts *c, size_t rows)
+{
+	char what[WHAT_MOST];
+	int width = WHAT;
+
+	for (size_t i = 0, shown = 0; i < c->threads; i++) {
+		shown = i && c->thread[i].process == c->thread[i - 1].process ? shown + 1 : 1;
+		if (!*c->thread[i].name || (rows && shown > rows))
+			continue;
+		thread_what(&c->thread[i], what, sizeof(what));
+		width = wider(width, (int)strlen(what));
+	}
+	return width;
+}
+
 static void print_head(FILE *out, const struct columns *c)
 {
 	size_t i;
 
-	fprintf(out, "  %-24s", "");
+	fprintf(out, "  %-*s", c->what, "");
 	for (i = 0; i < c->n; i++)
 		fprintf(out, "  %*s", c->width[i], function_name(c->fn[i]));
 	fprintf(out, "  %*s\n", c->total, "Total");
@@ -61,7 +96,7 @@ static void print_row(FILE *out, const struct columns *c, const char *what,
 {
 	size_t i;
 
-	fprintf(out, "  %-24s", what);
+	fprintf(out, "  %-*s", c->what, what);
 	for (i = 0; i < c->n; i++)
 		fprintf(out, "  %*s", c->width[i], format_count(sum->fn[c->fn[i]].calls).s);
 	fprintf(out, "  %*s\n", c->total, format_count(sum->calls).s);
@@ -69,16 +104,9 @@ static void print_row(FILE *out, const struct columns *c, const char *what,
 
 static void print_thread(FILE *out, const struct columns *c, const struct counts_thread *t)
 {
-	char what[80];
+	char what[WHAT_MOST];
 
-	if (t->merged)
-		snprintf(what, sizeof(what), "  threads %" PRIu32 " and %.30s more", t->number,
-			 format_count(t->merged).s);
-	else if (t->tid)
-		snprintf(what, sizeof(what), "  thread %" PRIu32 " (%" PRIu64 ")", t->number,
-			 t->tid);
-	else
-		snprintf(what, sizeof(what), "  thread %" PRIu32, t->number);
+	thread_what(t, what, sizeof(what));
 	print_row(out, c, what, &t->sum);
 }
 
@@ -135,6 +163,7 @@ void counts_print(FILE *out, const struct counts *c, size_t rows)
 		return;
 	}
 	find_columns(&columns, &c->all);
+	columns.what = width_of_what(c, rows);
 	print_head(out, &columns);
 	for (i = 0; i < c->processes; i++)
 		print_process(out, &columns, c, &c->process[i], &next, rows);

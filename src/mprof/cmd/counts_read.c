@@ -103,6 +103,7 @@ static void take_threads(struct counts *c, const struct trace *t)
 		row->number = thread;
 		row->process = process;
 		row->tid = record->tid;
+		snprintf(row->name, sizeof(row->name), "%s", trace_thread_name(t, thread));
 		row->merged = record->merged;
 		sum_up(&row->sum, record->fn);
 		sum_up(&p->sum, record->fn);
@@ -142,6 +143,7 @@ static void join_execs(struct counts *c)
 		if (first && first->process == row[i].process && row[i].tid &&
 		    first->tid == row[i].tid) {
 			sum_up(&first->sum, row[i].sum.fn);
+			memcpy(first->name, row[i].name, sizeof(first->name));
 			process_of(c, row[i].process)->threads--;
 			c->all_threads--;
 			continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* thread_names.c - the names that a program gave its threads: FORMAT.md, STACK_USE. */
+/* thread_names.c - the names that a program gave its threads: FORMAT.md, STACK_USE and
+ * COUNTS. */
 #include "reader.h"
 
 #include <fnmatch.h>
@@ -7,16 +8,19 @@
 
 #include "../util/hash.h"
 
+static void take_name(struct trace *t, uint32_t thread, const char name[MPROF_THREAD_NAME])
+{
+	if (*name && memchr(name, 0, MPROF_THREAD_NAME))
+		*hash_at(&t->thread_name, trace_thread(t, thread)) = (uintptr_t)name;
+}
+
 void thread_names_find(struct trace *t)
 {
 	/* After an exec, the main thread has another record, whose name is newer. */
-	for (size_t i = 0; i < t->uses; i++) {
-		const char *name = t->use[i].u->name;
-
-		if (*name && memchr(name, 0, MPROF_THREAD_NAME))
-			*hash_at(&t->thread_name, trace_thread(t, t->use[i].thread)) =
-			    (uintptr_t)name;
-	}
+	for (size_t i = 0; i < t->uses; i++)
+		take_name(t, t->use[i].thread, t->use[i].u->name);
+	for (size_t i = 0; i < t->counts_n; i++)
+		take_name(t, t->counts[i].thread, t->counts[i].counts->name);
 }
 
 const char *trace_thread_name(const struct trace *t, uint32_t number)
