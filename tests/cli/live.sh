@@ -211,3 +211,38 @@ test_recording_of_a_pid() {
 	expect_no_text err 'attach'
 	kill "$pid"
 }
+
+# What grows in a program that runs has no end yet.
+test_leaks_of_a_running_program() {
+	cat >grows.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+#include <fcntl.h>
+static void *keep(void) { return malloc(1000); }
+int main(void)
+{
+	for (int i = 0;; i++) {
+		keep();
+		usleep(10000);
+		if (i == 64)
+			close(creat("ready", 0600));
+	}
+}
+END
+	compile grows
+	local pid child
+	"$mprof" record -q -o log -- ./grows &
+	pid=$!
+	wait_for test -e ready
+	child=$(pgrep -P "$pid" -x grows)
+	again_until 'grep -qx "Still growing" out' run "$mprof" report leaks log
+	grep -qx 'Still growing' out || bad "no heading: $(cat out)"
+	expect_words out ' blocks are live now: '
+	expect_no_text out 'at the end'
+	run "$mprof" report leaks --process 1 log
+	expect_words out ' blocks are live now: '
+	kill -KILL "$child"
+	wait "$pid" 2>/dev/null
+	run "$mprof" report leaks log
+	grep -qx 'Still growing at the end' out || bad "no heading: $(cat out)"
+}

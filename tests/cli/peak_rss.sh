@@ -593,6 +593,9 @@ END
 	expect_words out 'of the resident memory was in transparent huge pages, each of which is resident as a whole once a byte of it is written.'
 	run "$mprof" report peak-rss log
 	expect_text out 'of which transparent huge pages:  up to '
+	run "$mprof" report --all log
+	expect_words out '* Up to '
+	expect_words out 'of the resident memory was in transparent huge pages, each of which is resident as a whole'
 }
 
 json_of_huge() {
@@ -626,6 +629,8 @@ END
 	compile forks
 	report_with 'All processes together had at least 1' ./forks writing
 	expect_words out ' MiB at one time, with pages that they share counted once.'
+	run "$mprof" report --all log
+	expect_words out '* All processes together had at least 1'
 	run "$mprof" report --json log
 	expect_same 'four times' "$(json out '.together_bytes > 4 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
 	report_of ./forks

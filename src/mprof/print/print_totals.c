@@ -16,6 +16,7 @@
 #include "print_findings.h"
 #include "print_times.h"
 #include "report.h"
+#include "resident_words.h"
 #include "screen_figures.h"
 #include "quote.h"
 
@@ -46,7 +47,9 @@ static void print_resident(const struct print_totals *t, FILE *out)
 	struct paragraph words = { 0 };
 
 	if (screen_resident(&words, t->a)) {
-		paragraph_add(&words, ".");
+		paragraph_add(&words, ". ");
+		resident_huge_pages(&words, t->a);
+		resident_together(&words, t->a);
 		paragraph_print(&words, &form, out);
 	}
 	paragraph_release(&words);

@@ -17,6 +17,7 @@
 #include "print_findings.h"
 #include "print_times.h"
 #include "quote.h"
+#include "resident_words.h"
 
 #define MODULE_BYTES	 100 /* of a name in a sentence about several */
 #define KEPT_TOLD	 4u  /* reasons */
@@ -268,6 +269,27 @@ static void tell_resident(const struct analysis *a, FILE *out)
 		format_bytes(s->resident * page).s, format_bytes(s->under_live * page).s);
 }
 
+static void tell_sentence(void (*add)(struct paragraph *words, const struct analysis *a),
+			  const struct analysis *a, FILE *out)
+{
+	struct paragraph words = { 0 };
+
+	add(&words, a);
+	if (words.n)
+		fprintf(out, "  * %.*s\n", (int)words.n - 1, words.text); /* a blank is last */
+	paragraph_release(&words);
+}
+
+static void tell_huge_pages(const struct analysis *a, FILE *out)
+{
+	tell_sentence(resident_huge_pages, a, out);
+}
+
+static void tell_together(const struct analysis *a, FILE *out)
+{
+	tell_sentence(resident_together, a, out);
+}
+
 static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
@@ -489,8 +511,9 @@ void report_found(const struct analysis *a, FILE *out)
 static void tell_facts(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		tell_peak,	  tell_never_freed, tell_kept, tell_lifetimes, tell_waste,
-		tell_compactness, tell_resident,    tell_maps, tell_realloc,   tell_times,
+		tell_peak,     tell_never_freed, tell_kept,	tell_lifetimes,
+		tell_waste,    tell_compactness, tell_resident, tell_huge_pages,
+		tell_together, tell_maps,	 tell_realloc,	tell_times,
 	};
 	size_t i;
 

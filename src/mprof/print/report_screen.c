@@ -20,6 +20,7 @@
 #include "print_times.h"
 #include "paragraph.h"
 #include "quote.h"
+#include "resident_words.h"
 #include "screen_figures.h"
 #include "source_text.h"
 
@@ -641,7 +642,7 @@ static void tell_nothing(struct screen *s)
 	free(text);
 	if (!is_whole_tree(s) && screen_resident(&words, s->a)) {
 		paragraph_add(&words, ". ");
-		screen_huge_pages(&words, s->a);
+		resident_huge_pages(&words, s->a);
 	}
 	say(s, &words, "  ", 2);
 }

@@ -13,6 +13,7 @@
 #include "../util/order.h"
 #include "print_findings.h"
 #include "report.h"
+#include "resident_words.h"
 
 #define LARGEST	    3u	 /* programs */
 #define COPIED_PART 100u /* of all requested bytes: less copying by realloc is not told */
@@ -136,16 +137,6 @@ static void add_process(struct paragraph *words, const struct analysis *a, uint3
 	paragraph_add(words, " (process %" PRIu32 ")", number);
 }
 
-static const struct tree_process *largest_process(const struct tree *r)
-{
-	const struct tree_process *most = NULL;
-
-	for (size_t i = 0; i < r->processes; i++)
-		if (!most || r->process[i].peak_rss_bytes > most->peak_rss_bytes)
-			most = &r->process[i];
-	return most;
-}
-
 static bool killed_for_memory(const struct tree *r)
 {
 	bool any = false;
@@ -157,7 +148,7 @@ static bool killed_for_memory(const struct tree *r)
 
 bool screen_resident(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = largest_process(&a->tree);
+	const struct tree_process *p = resident_largest_process(&a->tree);
 
 	if (!p || !p->peak_rss_bytes)
 		return false;
@@ -171,25 +162,10 @@ bool screen_resident(struct paragraph *words, const struct analysis *a)
 	return true;
 }
 
-#define HUGE_LEAST (8u << 20)
-
-void screen_huge_pages(struct paragraph *words, const struct analysis *a)
-{
-	const struct tree_process *p = largest_process(&a->tree);
-	const uint64_t huge = p ? p->huge_most * a->walk.heap.page_size : 0;
-
-	if (huge >= HUGE_LEAST && huge >= p->peak_rss_bytes / 4)
-		paragraph_add(
-		    words,
-		    "Up to %s of the resident memory was in transparent huge pages, each of "
-		    "which is resident as a whole once a byte of it is written. ",
-		    format_bytes(huge < p->peak_rss_bytes ? huge : p->peak_rss_bytes).s);
-}
-
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = largest_process(&a->tree);
+	const struct tree_process *p = resident_largest_process(&a->tree);
 	const uint64_t rss = screen_resident(words, a) ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 	const uint64_t swapped = rss_swapped(&a->walk.input), limit = rss_limit(&a->walk.input);
@@ -207,13 +183,8 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      "not written to it or had returned it to the system. ",
 			      format_bytes(untouched).s);
 	if (rss)
-		screen_huge_pages(words, a);
-	/* Forks that share all of it have no more. */
-	if (a->tree.processes > 1 && rss && a->tree.together > rss + rss / 4)
-		paragraph_add(words,
-			      "All processes together had at least %s at one time, with pages "
-			      "that they share counted once. ",
-			      format_bytes(a->tree.together).s);
+		resident_huge_pages(words, a);
+	resident_together(words, a);
 	if (swapped)
 		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
 	if (limit && (rss >= limit / 2 || killed_for_memory(&a->tree)))

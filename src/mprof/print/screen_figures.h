@@ -11,8 +11,6 @@
 bool screen_is_tree(const struct analysis *a);
 /* "Largest resident set: 83.0 MiB, with code and files"; false if it is unknown. */
 bool screen_resident(struct paragraph *words, const struct analysis *a);
-/* A sentence, if much of it was in huge pages: they make it larger than what the program wrote. */
-void screen_huge_pages(struct paragraph *words, const struct analysis *a);
 /* Peak, largest resident set, what was allocated and what was never freed, and by whom. */
 void screen_totals(struct paragraph *words, const struct analysis *a);
 /* Rounding, pages, lifetimes. */

@@ -6,6 +6,22 @@
 #include "../profile/suppressions.h"
 #include "flat_view.h"
 #include "json_rows.h"
+#include "text.h"
+
+struct own {
+	bool runs; /* runs_still() when the text was begun: it asks the system */
+};
+
+/* Do the processes whose blocks are shown still run? */
+static bool runs_still(const struct profile *p)
+{
+	const uint32_t one = p->sites.options.filter.process;
+	const struct tree_process *of = one ? tree_find(&p->tree, one) : NULL;
+
+	if (p->walk.input.log_end || p->sites.options.until.set)
+		return false;
+	return one ? of && text_runs(of) : text_running(&p->tree);
+}
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
@@ -13,6 +29,11 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
 		return "Growing only for a short time, slightly, or no longer";
+	if (((const struct own *)r->own)->runs)
+		return r->profile->walk.heap.processes > 1 &&
+			       !r->profile->sites.options.filter.process
+			   ? "Still growing, now or when their process ended"
+			   : "Still growing";
 	return r->profile->walk.heap.processes > 1 ? "Still growing when their process ended"
 						   : "Still growing at the end";
 }
@@ -163,8 +184,7 @@ static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const bool log_end = p->walk.input.log_end;
-	const bool runs = text_running(&p->tree) && !log_end && !p->sites.options.until.set &&
-			  !p->sites.options.filter.process;
+	const bool runs = runs_still(p);
 	const struct flat_view flat = {
 		.heading = heading,
 		.about = about,
@@ -172,6 +192,7 @@ static void text(struct view_request *r, FILE *out)
 		.cell = cell,
 	};
 
+	((struct own *)r->own)->runs = runs;
 	if (!p->total.leaked_calls) {
 		print_none(p, out);
 		print_suppressed(p, out);
@@ -217,6 +238,7 @@ static json *leak_row(struct view_request *r, size_t i)
 }
 
 const struct view_ops view_leaks = {
+	.own = sizeof(struct own),
 	.sort = VALUE_LEAKED,
 	.rows = true,
 	.flat = true,

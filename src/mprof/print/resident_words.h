@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * resident_words.h - sentences about what was resident, which the system tells for each process.
+ */
+#pragma once
+
+#include "../pass/analysis.h"
+#include "paragraph.h"
+
+/* Returns the process that had most resident memory; NULL if there is none. */
+const struct tree_process *resident_largest_process(const struct tree *r);
+/* A sentence, if much of it was in huge pages: they make it larger than what the program wrote. */
+void resident_huge_pages(struct paragraph *words, const struct analysis *a);
+/* A sentence, if several processes had clearly more together than the largest had. */
+void resident_together(struct paragraph *words, const struct analysis *a);
