@@ -1754,6 +1754,27 @@ served("a profile of a running program has new figures, in the same state, and s
   await renewed(page, () => page.keyboard.press("R"));
   assert.match(await page.locator(".change").innerText(), /^Live now: 2\.5 MiB before, 3\.5 MiB after, \+1\.0 MiB/);
   assert.match(await page.locator("#page tbody tr").first().innerText(), /^\+1\.0 MiB\s.*keep/s);
+  // Its own zoom and order stay.
+  const first = () => page.locator("#page tbody tr").first().innerText(), zoomed = () => page.locator("#page .graph p[aria-live]").textContent();
+  const graph = page.locator("#page .graph canvas"), heading = page.locator("#page thead").getByRole("button", { name: "Function" });
+  await heading.click();
+  await heading.click();
+  const order = () => page.locator("#page th[aria-sort=descending]").innerText(), last = await first();
+  assert.equal(await order(), "Function");
+  await graph.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  const drawn = () => graph.evaluate((c) => c.toDataURL());
+  const zoom = await zoomed(), picture = await drawn();
+  await renewed(page);
+  assert.equal(await order(), "Function");
+  assert.equal(await first(), last);
+  await graph.focus();
+  assert.equal(await drawn(), picture);
+  assert.ok(zoom);
+  await page.keyboard.press("Escape");
+  assert.notEqual(await drawn(), picture);
   await page.goBack();
   await poll(page, () => !document.querySelector(".change"), "the call graph");
   assert.equal(await page.locator("#page h2").innerText(), centre);

@@ -8,6 +8,7 @@ import { duration, percent } from "../words";
 import { load } from "./data";
 import type { Data } from "./data";
 import { column, el, sortable } from "./element";
+import type { Sorting } from "./element";
 import { Flame } from "./flame";
 import { arrange, ask, frameTree, functionKeys, isWhole, labelOf, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
@@ -19,7 +20,17 @@ import type { State } from "./state";
 
 // ---- the other trace ----
 
+// What the page shows that is not part of its State.  It outlives new figures.
+interface Look {
+	sort: Sorting;
+	of: string; // the graph that has the zoom
+	zoom: string[]; // the path of its frame
+}
+
+export const unseen = (): Look => ({ sort: { key: "change" }, of: "", zoom: [] });
+
 export class Others {
+	look = unseen();
 	private known = new Map<number, Data | string>();
 	private old = new Set<number>(); // of programs that run, and those that could not be read
 	private changed: () => void = () => {};
@@ -108,6 +119,21 @@ class Merged {
 	}
 }
 
+// The frame with this path, or as much of it as there is.
+function follow(frames: Frame[], path: string[], key: (i: number) => string): number {
+	let at = 0;
+	for (const name of path) {
+		const end = frames[at].child + frames[at].children;
+		let i = frames[at].child;
+		while (i < end && key(i) != name)
+			i++;
+		if (i == end)
+			break;
+		at = i;
+	}
+	return at;
+}
+
 const signed = (unit: string, n: number) => (n > 0 ? "+" : n < 0 ? "\u2212" : "") + figure(unit, Math.abs(n));
 
 function color(p: Pair): string {
@@ -149,9 +175,17 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 		tip: f => `${pair(f).name}\n${pair(f).place}\n${signed(unit, pair(f).after - pair(f).before)}: ` +
 			`${figure(unit, pair(f).before)} before, ${figure(unit, pair(f).after)} after` }, tip);
 	flame.icicle = s.icicle;
-	flame.onZoom = frame => flame.show(frames, frame);
-	const frames = merged.tree();
-	flame.show(frames, 0);
+	const frames = merged.tree(), { look } = v.others, of = JSON.stringify([s.with, s.measure.key, options]);
+	const key = (i: number) => pair(frames[i]).name + "\0" + pair(frames[i]).place;
+	flame.onZoom = frame => {
+		look.zoom = [];
+		for (let i = frame; i; i = frames[i].parent)
+			look.zoom.unshift(key(i));
+		flame.show(frames, frame);
+	};
+	if (look.of != of)
+		Object.assign(look, { of, zoom: [] });
+	flame.show(frames, follow(frames, look.zoom, key));
 	requestAnimationFrame(() => flame.reveal());
 	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "Red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
 		"; the width of a frame is the larger of the two values."), flame.live, flame.box);
@@ -214,7 +248,7 @@ export function compare(v: View): HTMLElement {
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },
-		], "change", () => {}, "changes"),
+		], v.others.look.sort, () => {}, "changes"),
 		el("p", {}, ...(marked ? ["As text: ", el("code", {}, `mprof ctl ${d.head.report.processes[0]?.pid ?? "PID"} dump`), ", later again, then mprof diff of both dumps."] : traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
 			: begin.why ? [begin.why] : [el("code", {}, begin.command), " ", el("code", {}, commandAt(s, d, to).command)])));
 }

@@ -77,12 +77,16 @@ const narrowFirst = <R>(columns: Column<R>[]): Column<R>[] => matchMedia("(max-w
 	? [...columns.filter(c => isName(c)), ...columns.filter(c => !isName(c))] : columns;
 const isName = (c: { key: string }) => c.key == "name" || c.key == "command";
 
+// How a table is sorted, where this outlives the table.
+export interface Sorting { key: string; upward?: boolean } // undefined: as the column starts
+
 // A sortable table that shows its first rows, and more on request.  sort "": in the order of rows.
-export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort: (key: string) => void,
+export function sortable<R>(rows: R[], given: Column<R>[], sort: string | Sorting, onSort: (key: string) => void,
 		name: string, first = ROWS): HTMLElement {
 	const columns = narrowFirst(given), body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
 	const more = el("button", { type: "button", click: () => add(ROWS) });
-	let by = sort ? columns.find(c => c.key == sort) ?? columns[0] : null, upward = !by || startsUpward(by), sorted: R[] = [], shown = 0;
+	const kept: Sorting = typeof sort == "string" ? { key: sort } : sort;
+	let by = kept.key ? columns.find(c => c.key == kept.key) ?? columns[0] : null, upward = kept.upward ?? (!by || startsUpward(by)), sorted: R[] = [], shown = 0;
 	const add = (most: number) => {
 		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
@@ -117,6 +121,7 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 		const same = c == by;
 		upward = same ? !upward : startsUpward(c);
 		by = c;
+		Object.assign(kept, { key: c.key, upward });
 		order();
 		head.querySelectorAll("button")[columns.indexOf(c)].focus();
 		if (!same)

@@ -5,7 +5,7 @@ import { Allocators } from "./allocators";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
 import { centre } from "./callgraph";
-import { askBefore, figured, isInTime, Others } from "./compare";
+import { askBefore, figured, isInTime, Others, unseen } from "./compare";
 import { curves, layersOf } from "./curves";
 import type { Curve } from "./curves";
 import { load } from "./data";
@@ -197,6 +197,8 @@ class App {
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
 				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // other frames have their numbers
 			this.s.zoom = change.zoom ?? 0;
+		if (change.page)
+			this.others.look = unseen();
 		const hash = this.address(), noted = this.d.head.live ? anchor(this.s, this.d) : null;
 		if (quiet)
 			history.replaceState(noted, "", hash);
