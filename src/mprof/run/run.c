@@ -217,6 +217,13 @@ static void print_id(char text[33], const uint8_t id[16])
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
+static enum sampler_what watches(const struct session *s, const char *magic)
+{
+	if (!s->plan->with_samples || !strcmp(magic, MPROF_MAGIC_COUNTS))
+		return SAMPLER_KILLS;
+	return strcmp(magic, MPROF_MAGIC_TRACE) ? SAMPLER_SHARES : SAMPLER_ALL;
+}
+
 /* Returns MPROF_RUN for the child, which the caller frees; makes sure the path is free. */
 static char *make_file(struct session *s, struct error *err)
 {
@@ -251,8 +258,7 @@ static char *make_file(struct session *s, struct error *err)
 		print_id(earlier, t->run_id);
 	if (asprintf(&variable, "MPROF_RUN=%s%s%s:%s", id, *earlier ? "-" : "", earlier, t->path) >=
 		0 &&
-	    !sampler_start(&s->sampler, t->path, s->id,
-			   s->plan->with_samples && !strcmp(magic, MPROF_MAGIC_TRACE), err))
+	    !sampler_start(&s->sampler, t->path, s->id, watches(s, magic), err))
 		return variable;
 	free(variable);
 	return NULL;

@@ -24,7 +24,7 @@ struct run_plan {
 	const char *allocator; /* absolute path, "" = glibc's, NULL = unchanged */
 	bool preload;	       /* preload it, rather than have the library load it */
 	bool python;	       /* give Python functions frames of their own */
-	bool with_samples;     /* trace only: watch memory from outside */
+	bool with_samples;     /* trace and profile: watch memory from outside */
 	bool discards;	       /* the file is removed after the run: its path means nothing */
 	bool quiet;	       /* messages about the file are suppressed */
 	/* NULL, or called with the program when all checks have passed. */

@@ -27,8 +27,9 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50	   /* a round may use this fraction of a CPU */
-#define SHARES_MOST	(100 * MS) /* of one reading of the shares of all processes */
+#define CPU_SHARE	50	    /* a round may use this fraction of a CPU */
+#define SHARES_MOST	(100 * MS)  /* of one reading of the shares of all processes */
+#define SHARES_PAUSE	(1000 * MS) /* between looks at the processes of a profile, at most */
 #define SAMPLES_KEPT	32
 #define SAMPLES_AGE	(1000 * MS)
 #define RESIDENCIES_MAX 64
@@ -38,7 +39,8 @@ struct watched {
 	uint32_t number; /* 0 if this entry of the table was never RUNNING */
 	bool unreadable; /* pagemap may not be read */
 	unsigned residencies;
-	uint64_t residency_rss; /* rss at the last reading of pages */
+	uint64_t residency_rss; /* rss at the last reading of pages, or only of shares */
+	uint64_t huge;		/* the most bytes in huge pages that were told */
 	int64_t first_ns, residency_ns, oldest_ns;
 	size_t kept;
 	struct mprof_sample sample[SAMPLES_KEPT];
@@ -49,13 +51,14 @@ struct sampler {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
-	bool with_samples, full; /* full: a write failed, so no more are written */
+	enum sampler_what what;
+	bool full; /* a write failed, so no more are written */
 	char *path;
 	uint8_t run_id[16];
 	struct append file;
 	enum resident_way way;
 	struct resident resident;
-	int64_t start_ns;
+	int64_t start_ns, looked_ns;
 	struct watched *watched; /* one for each entry of the table */
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
@@ -147,8 +150,14 @@ static int read_pages(struct sampler *s, pid_t pid)
 	return code;
 }
 
+/* By how much a figure must grow before it is told again: the size of a profile has a bound. */
+static uint64_t told_again(const struct sampler *s, uint64_t told)
+{
+	return s->what == SAMPLER_SHARES ? told + told / 8 : told;
+}
+
 /* Huge pages make a process larger than what it wrote to, so only much of them matters. */
-static void take_huge_pages(struct sampler *s, uint32_t number, pid_t pid, uint64_t rss)
+static void take_huge_pages(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss)
 {
 	const uint64_t bytes = process_shares(pid).huge, page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct mprof_fact fact = {
@@ -157,9 +166,11 @@ static void take_huge_pages(struct sampler *s, uint32_t number, pid_t pid, uint6
 		.huge_pages = (uint32_t)(bytes / page),
 	};
 
-	if (bytes >= rss / 4 && bytes && bytes / page <= UINT32_MAX && !s->full &&
-	    append_fact(&s->file, number, &fact, NULL, 0))
-		s->full = true;
+	if (bytes < rss / 4 || bytes <= told_again(s, w->huge) || bytes / page > UINT32_MAX ||
+	    s->full)
+		return;
+	w->huge = bytes;
+	s->full = append_fact(&s->file, w->number, &fact, NULL, 0) != 0;
 }
 
 static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss,
@@ -188,7 +199,16 @@ static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint
 	free(payload);
 	/* It takes about as long as reading the pages, which must not become rare. */
 	if (now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / (2 * CPU_SHARE))
-		take_huge_pages(s, w->number, pid, rss);
+		take_huge_pages(s, w, pid, rss);
+}
+
+/* The same without the pages. */
+static void take_shares(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss, int64_t now)
+{
+	w->residencies = 1;
+	w->residency_rss = rss;
+	w->residency_ns = now;
+	take_huge_pages(s, w, pid, rss);
 }
 
 /* Is the CPU time of this thread below its share, plus 2 ms? */
@@ -205,15 +225,21 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	if (w->number != e->number) {
 		w->number = e->number;
 		w->first_ns = now;
+		w->huge = 0;
 	}
 	if (process_memory(e->pid, &m) || m.start_time != e->start_time)
 		return;
 	s->swapped += m.swapped;
 	s->rss += m.rss;
 	s->running++;
-	keep_sample(s, w, &m, now);
-	if (is_due(w, m.rss, now) && may_spend(s, now))
+	if (s->what == SAMPLER_ALL)
+		keep_sample(s, w, &m, now);
+	if (!is_due(w, m.rss, now) || !may_spend(s, now))
+		return;
+	if (s->what == SAMPLER_ALL)
 		take_residency(s, w, e->pid, m.rss, now);
+	else
+		take_shares(s, w, e->pid, m.rss, now);
 }
 
 /* What the resident sizes of processes add up to counts the pages several times that forks share
@@ -239,7 +265,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 		fact.together_bytes += process_shares(e.pid).pss;
 		fact.how++;
 	}
-	if (fact.together_bytes <= s->together || s->full)
+	if (fact.together_bytes <= told_again(s, s->together) || s->full)
 		return;
 	s->together = fact.together_bytes;
 	s->full = append_fact(&s->file, 0, &fact, NULL, 0) != 0;
@@ -251,6 +277,11 @@ static void look_at_all(struct sampler *s)
 	struct mprof_process_entry e;
 	int64_t now = now_ns(CLOCK_MONOTONIC);
 
+	/* A profile is for programs that run for days. */
+	if (s->what == SAMPLER_SHARES && s->looked_ns && now - s->looked_ns < SHARES_PAUSE &&
+	    now - s->looked_ns < (now - s->start_ns) / 8)
+		return;
+	s->looked_ns = now;
 	look_at_sum(s, n, now); /* as the last round found it: pages would take all of the time */
 	s->swapped = s->rss = s->running = 0;
 	for (i = 0; i < n && i < MPROF_PROCESS_TABLE && !s->full; i++) {
@@ -260,7 +291,8 @@ static void look_at_all(struct sampler *s)
 		else
 			flush_samples(s, &s->watched[i]);
 	}
-	look_at_system(s, now);
+	if (s->what == SAMPLER_ALL)
+		look_at_system(s, now);
 }
 
 /* The kernel counts a kill before it sends the signal, so this tells it before anybody can have
@@ -288,7 +320,7 @@ static int64_t run_round(struct sampler *s)
 
 	if (s->file.fd < 0)
 		append_open(&s->file, s->path, s->run_id);
-	if (s->file.fd >= 0 && s->with_samples)
+	if (s->file.fd >= 0 && s->what != SAMPLER_KILLS)
 		look_at_all(s);
 	if (s->file.fd >= 0)
 		look_at_kills(s);
@@ -321,7 +353,7 @@ static void *run_thread(void *arg)
 	struct sampler *s = arg;
 	size_t i;
 
-	s->limit = s->with_samples ? system_group_limit() : 0;
+	s->limit = s->what == SAMPLER_ALL ? system_group_limit() : 0;
 	while (!wait_for_stop(s, run_round(s)))
 		;
 	if (s->file.fd < 0)
@@ -329,7 +361,7 @@ static void *run_thread(void *arg)
 	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
 		flush_samples(s, &s->watched[i]);
 	/* The program may have ended before the first round. */
-	if (s->file.fd >= 0 && s->with_samples && !s->knows_system)
+	if (s->file.fd >= 0 && s->what == SAMPLER_ALL && !s->knows_system)
 		look_at_system(s, now_ns(CLOCK_MONOTONIC));
 	if (s->file.fd >= 0) {
 		flush_system(s);
@@ -372,7 +404,7 @@ static int start_thread(struct sampler *s)
 }
 
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  bool with_samples, struct error *err)
+		  enum sampler_what what, struct error *err)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int code = -ENOMEM;
@@ -385,7 +417,7 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 	s->path = strdup(path);
 	s->watched = calloc(MPROF_PROCESS_TABLE, sizeof(*s->watched));
 	s->file.fd = -1;
-	s->with_samples = with_samples;
+	s->what = what;
 	s->start_ns = now_ns(CLOCK_MONOTONIC);
 	oom_kills_more(&s->kills, getpid());
 	memcpy(s->run_id, run_id, sizeof(s->run_id));

@@ -16,12 +16,18 @@
 
 struct sampler;
 
+enum sampler_what {
+	SAMPLER_KILLS,	/* only whether the kernel kills for lack of memory */
+	SAMPLER_SHARES, /* for profiles: and the most in huge pages, and of all processes */
+	SAMPLER_ALL,	/* for traces: and memory use over time, and pages */
+};
+
 /*
- * Starts the thread.  With with_samples false, it only opens the file, so that it can be restored
- * if it is deleted.  Copies path and run_id.
+ * Starts the thread, which also opens the file, so that it can be restored if it is deleted.
+ * Copies path and run_id.
  */
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  bool with_samples, struct error *err);
+		  enum sampler_what what, struct error *err);
 
 /*
  * Ends the thread and writes its buffered samples.  The caller gets the open file (fd -1 if none
