@@ -25,6 +25,7 @@ struct member {
 	int64_t start;	   /* real ns */
 	int32_t pid;
 	uint64_t start_time;
+	bool attached;
 	char host[65];
 };
 
@@ -164,6 +165,8 @@ static void describe_members(struct combining *c)
 		const struct trace_fact *f = &t->fact[i];
 
 		m = find_member(c, c->file, f->process);
+		if (m && f->fact->what == MPROF_FACT_ATTACHED)
+			m->attached = true;
 		if (!m || f->fact->what != MPROF_FACT_START)
 			continue;
 		m->start = real_ns(t, f->fact->ticks);
@@ -325,13 +328,20 @@ static int look_over(struct combining *c, size_t file)
  * have its start to the nanosecond. */
 #define START_NEAR 1000000000
 
+/* A process starts anew with each program that it runs, but not where mprof attaches to it again.
+ */
+static bool start_is_one(const struct member *a, const struct member *b)
+{
+	return b->start - a->start < START_NEAR || (a->attached && b->attached);
+}
+
 static int check_members(struct combining *c)
 {
 	SORT(c->member, c->members, by_identity);
 	for (size_t i = 1; i < c->members; i++) {
 		const struct member *a = &c->member[i - 1], *b = &c->member[i];
 
-		if (a->file != b->file && b->start - a->start < START_NEAR && a->pid == b->pid &&
+		if (a->file != b->file && start_is_one(a, b) && a->pid == b->pid &&
 		    a->start_time == b->start_time && !strcmp(a->host, b->host))
 			return fail(
 			    c->err, -EBADMSG,
