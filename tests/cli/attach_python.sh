@@ -237,6 +237,10 @@ test_attach_python_harmless() {
 	done
 }
 
+attach_python_fills() { # small objects
+	"$mprof" report hot --json a.profile | jq -e '[.rows[] | select(any(.stack[]; .function == "fill")) | .figures.calls] | add > 100' >fills
+}
+
 # What it kept in the meantime, it frees afterwards; and the other way round.
 test_attach_python_again() {
 	attach_pythons || return 0
@@ -260,11 +264,9 @@ sys.exit(7)
 END
 	attach_python_start "${pythons[0]}" turns.py
 	for n in 1 2 3; do
-		run "$mprof" attach -q --python --for 200ms -o a.profile "$pid"
-		expect_status 0
-		"$mprof" report hot --json a.profile >r.json
-		expect_same 'small objects of fill' "$(json r.json '[.rows[] | select(any(.stack[]; .function == "fill"))
-			| .figures.calls] | add | . > 100')" true
+		attach_to --python -o a.profile
+		wait_for attach_python_fills
+		attach_detach
 	done
 	attach_expect_end 7
 }
