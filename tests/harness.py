@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 MPROF = os.path.join(BUILD, "mprof")
 LIB = os.path.join(BUILD, "libmprof.so")
-TIMEOUT = 120
+TIMEOUT = 600  # seconds, until something hangs: a busy machine takes its time
 AT_ONCE = (os.cpu_count() or 1) + 1  # cases: at any time, some of them wait
 
 # Under nohup, or in the background of a shell, programs that we start would ignore them.

@@ -19,7 +19,7 @@ test_hostile_image_of_the_largest_blocks() {
 		(MALLOC, (B + (1 << 62), 1 << 63, 1 << 63, 0)), (FREE, (B, 0, 0, 0))]'
 	for how in '' '--layout=hilbert --by=site' --layout=time; do
 		# shellcheck disable=SC2086
-		run timeout 100 "$mprof" image $how -o x.png log
+		run timeout 600 "$mprof" image $how -o x.png log
 		expect_status 0
 		expect_text err 'wrote x.png'
 	done
@@ -32,7 +32,7 @@ test_hostile_sizes_take_no_memory() {
 	for command in report 'report peak' dump 'image -o x.png' 'movie -o x.html' sort \
 		'image --layout=hilbert --by=site -o x.png' 'export --to=folded' compress; do
 		# shellcheck disable=SC2086
-		run timeout 100 bash -c 'ulimit -v 1900000; "$@"' bash "$mprof" $command log
+		run timeout 600 bash -c 'ulimit -v 1900000; "$@"' bash "$mprof" $command log
 		[ "$status" = 0 ] || [ "$status" = 1 ] || bad "$command: status $status: $(cat err)"
 		[ "$status" = 0 ] || expect_text err ' within 1.0 GiB; --memory SIZE allows more'
 	done
@@ -87,7 +87,7 @@ test_hostile_fifos() {
 	for command in report dump 'export --to=folded' sort 'replay --quick' 'image -o x.png' \
 		'movie -o x.html' 'check --max-peak=1' compress counts 'diff log' compare; do
 		# shellcheck disable=SC2086
-		run timeout 30 "$mprof" $command log
+		run timeout 600 "$mprof" $command log
 		[ "$status" != 124 ] || bad "$command waits"
 		[ "$status" = 3 ] || bad "$command: status $status: $(cat err)"
 		expect_text err 'is not a regular file'
@@ -177,7 +177,7 @@ END
 	for command in dump 'export --to folded' 'check --max-leaked 1M' 'diff log' 'image -o x.png' \
 		'movie -o x.html'; do
 		# shellcheck disable=SC2086
-		run timeout 100 "$mprof" $command log
+		run timeout 600 "$mprof" $command log
 		expect_text err "'log' is damaged: its unreadable parts are not "
 	done
 	run "$mprof" record --no-compress -o raw -- ./many

@@ -66,8 +66,8 @@ how_it_ends() {
 		"$@" 2>err </dev/null | tail -1
 }
 
-wait_for() { # COMMAND...: until it succeeds, a minute at most
-	local end=$((SECONDS + 60))
+wait_for() { # COMMAND...: until it succeeds, ten minutes at most: the machine may be busy
+	local end=$((SECONDS + 600))
 	while ((SECONDS < end)); do
 		"$@" 2>/dev/null && return
 		sleep 0.02

@@ -4,7 +4,7 @@
 # memory.sh - mprof with a limited number of allocations (tests/preload/lib/scarce.c).
 
 scarce() { # REQUESTS COMMAND...: its stdout in out, its stderr in err, its status in $status
-	run timeout 60 env LD_PRELOAD="$build/preload/lib/scarce.so" SCARCE="$1" "${@:2}"
+	run timeout 600 env LD_PRELOAD="$build/preload/lib/scarce.so" SCARCE="$1" "${@:2}"
 }
 
 # It prints one line, leaves no incomplete file, and is not killed by a signal. Libraries are worse:

@@ -350,11 +350,11 @@ test_view_refuses_names_that_the_trace_lacks() {
 	"$mprof" profile -q -o p -- "$build/preload/fixture_a" >/dev/null
 	local file
 	for file in log p; do
-		run timeout 30 "$mprof" view --function nowhere $file
+		run timeout 600 "$mprof" view --function nowhere $file
 		expect_status 2
 		expect_same 'the reason' "$(cat err)" "mprof: no stack in '$file' goes through a function 'nowhere'"
 	done
-	run timeout 30 "$mprof" view --thread 'nobody*' log
+	run timeout 600 "$mprof" view --thread 'nobody*' log
 	expect_status 2
 	expect_one_line_error
 }

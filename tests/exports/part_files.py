@@ -49,8 +49,8 @@ def test_never_over_a_trace(w):
 def test_a_fifo_stays(w):
     path = w.path("fifo.csv")
     os.mkfifo(path)
-    reader = subprocess.Popen(["timeout", "20", "cat", path], stdout=subprocess.PIPE)
-    ran = w.export("csv", "-o", path, timeout=20)
+    reader = subprocess.Popen(["timeout", str(harness.TIMEOUT), "cat", path], stdout=subprocess.PIPE)
+    ran = w.export("csv", "-o", path)
     read, _ = reader.communicate(timeout=harness.TIMEOUT)
     return differ("status", ran.status, 0) + \
         differ("what came through", read == w.exported("csv"), True) + \
@@ -81,7 +81,7 @@ def test_interrupted(w):
 
 
 def wait_for(path):
-    for _ in range(1000):
+    for _ in range(50 * harness.TIMEOUT):
         if os.path.exists(path):
             return
         time.sleep(0.02)

@@ -81,8 +81,8 @@ class Played:
         return None
 
 
-def play(path, *settings, preload=None, runner=RUNNER, env=None, timeout=60):
+def play(path, *settings, preload=None, runner=RUNNER, env=None):
     extra = dict(env or {})
     if preload:
         extra["LD_PRELOAD"] = preload
-    return Played(harness.run([runner, f"in={path}", *settings], extra=extra, timeout=timeout))
+    return Played(harness.run([runner, f"in={path}", *settings], extra=extra))

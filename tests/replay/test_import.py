@@ -265,7 +265,7 @@ def log_fd(program, scratch):
     with open(path, "wb") as file:
         env = dict(harness.clean_environment(), LD_PRELOAD=LIB,
                    MPROF_CONF=f"MODE=LogFD LOG_FD={file.fileno()}")
-        ended = subprocess.call([program], env=env, pass_fds=[file.fileno()], timeout=60)
+        ended = subprocess.call([program], env=env, pass_fds=[file.fileno()], timeout=harness.TIMEOUT)
     assert ended == 0, harness.ended(ended)
     return path
 

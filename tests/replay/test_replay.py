@@ -322,7 +322,7 @@ def command_of(pid):
         return b""
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=harness.TIMEOUT):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if what():

@@ -113,7 +113,7 @@ def test_not_recorded_is_page(scratch):
 
 def own_faults(command, cwd):
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-    assert subprocess.call(command, cwd=cwd, env=harness.clean_environment(), timeout=60,
+    assert subprocess.call(command, cwd=cwd, env=harness.clean_environment(), timeout=harness.TIMEOUT,
                            stdout=subprocess.DEVNULL) == 0
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
 
