@@ -279,9 +279,9 @@ END
 
 test_memory_is_watched_from_outside() {
 	local program='my @a = map { "x" x 100000 } 1 .. 300; select undef, undef, undef, 0.3'
-	run "$mprof" record -o log -- perl -e "$program"
-	run "$mprof" report --json log
-	[ "$(json out '.compactness.physical != null')" = true ] || bad 'no compactness.physical'
+	watched() { [ "$("$mprof" report --json log | jq '.compactness.physical != null')" = true ]; }
+	again_until watched run "$mprof" record -o log -- perl -e "$program"
+	watched || bad 'no compactness.physical'
 	run "$mprof" record --no-sample -o log -- perl -e "$program"
 	run "$mprof" report --json log
 	[ "$(json out '.compactness.physical == null')" = true ] || bad 'watched with --no-sample'

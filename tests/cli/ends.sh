@@ -173,8 +173,11 @@ int main(int argc, char **argv)
 	void *p = malloc(1 << 20), *loaded[200];
 	for (int i = 0; argc > 1 && i < 200; i++)
 		loaded[i] = load();
+	pid_t first = getpid();
 	if (daemon(1, 1))
 		return 1;
+	while (getppid() == first) /* what is live then is no sum */
+		usleep(1000);
 	for (int i = 0; i < 20 || access("go", F_OK); i++) {
 		if (i < 20)
 			malloc(argc > 1 && i == 10 ? 100000 : 1000);

@@ -516,11 +516,11 @@ test_findings_name_who_calls_a_wrapper() {
 			only();
 			cache();
 			table();
-			sleep(1);
+			rest(1000);
 			return 0;
 		}
 	END
-	compile wrap
+	compile wrap -include "$here/rest.h"
 	# Pages are read when the program may not yet have written to all of them.
 	again_until 'grep -qE "^ *60[.]0 MiB +60[.]0 MiB" out' peak_rss_of ./wrap
 	expect_text out '60.0 MiB  map (wrap.c:8), called by table (wrap.c:12)'
@@ -1443,7 +1443,28 @@ END
 		run "$mprof" report log
 		"$mprof" report --json log | jq '[.findings[] | select(.finding == "refaults")]' >finding
 	}
+	# Does the kernel take so long for new pages that mprof suspects other work (REFAULT_NS)?
+	kernel_is_slow() { # FILE
+		"$mprof" report --json "$1" | jq -e '(.processes | map(.system_ns) | add) >
+			1.5 * ((.processes | map(.minor_faults) | add) * 4096 + 8192 * '"${2-0}"')' >/dev/null
+	}
+	# The same, where there is one.  How much CPU time pages take depends on the machine's other work.
+	refaults_of() {
+		again_until '[ "$(cat finding)" != "[]" ] || kernel_is_slow log' finding_of "$@"
+	}
+	report_until() { # TEXT COMMAND...: as report_with, but COMMAND records it itself, to $file
+		wanted=$1 again_until 'run "$mprof" report $file; has_words out "$wanted"' "${@:2}"
+	}
+	refaults_until() { # FILTER COMMAND...: the same, until FILTER holds for this finding
+		wanted=".findings[] | select(.finding == \"refaults\") | $1" \
+			again_until '"$mprof" report --json $file >out; [ "$(json out "$wanted")" = true ]' "${@:2}"
+	}
+	local file=log
 	finding_of 0
+	if [ "$(cat finding)" = '[]' ] && kernel_is_slow log; then
+		return # nothing can be said of this machine
+	fi
+	refaults_of 0
 	expect_words out '. glibc mapped 1.2 GiB for large blocks, '
 	expect_words out " large (pages.c:9) allocated 1.2 GiB in 30 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
 	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
@@ -1453,7 +1474,7 @@ END
 	# shellcheck disable=SC2086 # two variables
 	finding_of 0 $keep
 	expect_same 'none where it is kept' "$(cat finding)" '[]'
-	finding_of 1
+	refaults_of 1
 	expect_words out ' of new pages, '
 	expect_words out "times the largest resident set: freed memory goes back to the system, and comes back as new pages. With $keep,"
 	expect_same 'no function' "$(jq -c '[.[].function, .[].mapped_bytes]' finding)" '[null,0]'
@@ -1461,10 +1482,10 @@ END
 	expect_no_text out 'was spent in the allocator'
 	finding_of 2
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
-	finding_of 3
+	refaults_of 3
 	expect_words out 'times the largest resident set: the program itself mapped 1.2 GiB in 30 calls of mmap. Keep and reuse them.'
 	# Each thread has an arena, whose heaps are unmapped once they are empty.
-	finding_of 9
+	refaults_of 9
 	expect_same 'the setting for threads' "$(jq -r '.[].setting' finding)" "$keep MALLOC_ARENA_MAX=1"
 	# shellcheck disable=SC2086 # three variables
 	finding_of 9 $keep MALLOC_ARENA_MAX=1
@@ -1473,8 +1494,7 @@ END
 	if "$mprof" record -q -o log --allocator jemalloc -- ./pages 1 2>/dev/null; then
 		run "$mprof" report log
 		expect_no_text out 'MALLOC_CONF'
-		"$mprof" record -q -o log --allocator jemalloc -- ./pages 0
-		run "$mprof" report log
+		report_until 'With MALLOC_CONF=' "$mprof" record -q -o log --allocator jemalloc -- ./pages 0
 		expect_words out 'With MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1, jemalloc keeps freed memory.'
 	fi
 	# New pages that do not come from freed blocks: no setting of the allocator saves them.
@@ -1485,43 +1505,37 @@ END
 	done
 	finding_of 7
 	expect_same 'none of blocks that were hardly used' "$(cat finding)" '[]'
-	finding_of 8
+	refaults_of 8
 	expect_same 'no function of another process' "$(jq -c '[.[].process, .[].function]' finding)" '[2,null]'
-	"$mprof" profile -q -o profile -- ./pages 0
-	"$mprof" report --json profile >out
+	file=profile refaults_until '.function == "large"' "$mprof" profile -q -o profile -- ./pages 0
 	expect_same 'of a profile' "$(json out '.findings[] | select(.finding == "refaults") | .function')" large
 	expect_documented profile out
-	"$mprof" record -q -o log -- sh -c './pages 0 & ./pages 0; wait'
-	run "$mprof" report log
+	report_until '1 more process did the same (' "$mprof" record -q -o log -- sh -c './pages 0 & ./pages 0; wait'
 	expect_words out 'all pages were new every time. 1 more process did the same ('
 	expect_words out 'allocated 2.3 GiB in 60 large blocks of all processes: keep and reuse them.'
 	# New pages are six times those of the beginning.
-	finding_of 10
+	refaults_of 10
 	expect_same 'also after a beginning that needed more' "$(jq -c '[.[].function, .[].large_blocks]' finding)" '["large",30]'
 	# calloc would clear the 40 MiB of each block, of which one page is used.
-	finding_of 11
+	refaults_of 11
 	expect_same 'no setting with which calloc is slower' "$(jq -c '[.[].function, .[].large_blocks, .[].setting]' finding)" '["hardly_used",60000,null]'
 	expect_no_text out MALLOC_MMAP_MAX_
-	"$mprof" profile -q -o profile -- ./pages 11
-	"$mprof" report --json profile >out
+	file=profile refaults_until '.setting == null' "$mprof" profile -q -o profile -- ./pages 11
 	expect_same 'nor in a profile' "$(json out '.findings[] | select(.finding == "refaults") | .setting')" null
 	finding_of 12
 	expect_same 'none of mappings of its own' "$(cat finding)" '[]'
 	# Each of many processes.
-	"$mprof" record -q -o log -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./pages 0 6; done'
-	"$mprof" report --json log >out
+	refaults_until '.more_processes > 2' "$mprof" record -q -o log -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./pages 0 6; done'
 	expect_same 'of many processes' "$(json out '.findings[] | select(.finding == "refaults") | .more_processes > 2')" true
 	expect_documented run out
-	"$mprof" profile -q -o profile -- sh -c './pages 2; ./pages 0; true'
-	run "$mprof" report profile
+	file=profile report_until 'In process 3, the kernel took' "$mprof" profile -q -o profile -- sh -c './pages 2; ./pages 0; true'
 	expect_words out 'In process 3, the kernel took'
 	expect_words out ' large (pages.c:9) allocated 1.2 GiB in 30 large blocks: keep and reuse them.'
 	"$mprof" profile -q -o profile -- sh -c './pages 13; ./pages 13; true'
 	"$mprof" report --json profile >out
 	expect_same 'none of mappings of one of them' "$(json out '.findings[] | select(.finding == "refaults")')" ''
 	# One that maps memory itself is another matter.
-	"$mprof" record -q -o log -- sh -c './pages 3; ./pages 0 20; true'
-	run "$mprof" report log
+	report_until 'the program itself mapped 1.2 GiB' "$mprof" record -q -o log -- sh -c './pages 3; ./pages 0 20; true'
 	expect_words out 'the program itself mapped 1.2 GiB'
 	expect_no_text out 'more process'
 	"$mprof" profile -q -o profile -- sh -c './pages 3; ./pages 0 20; true'

@@ -597,9 +597,9 @@ test_program_without_its_environment() {
 
 test_daemon_left_behind() {
 	run "$mprof" record -o log -- perl -e '
-		if (!fork) { my @a = map { "x" x $_ } 1 .. 1000; close STDOUT; close STDERR;
+		if (!fork) { my @a = map { "x" x $_ } 1 .. 1000; close STDOUT; close STDERR; open F, ">runs"; close F;
 			while (!-e "stop") { select undef, undef, undef, 0.02 } exit }
-		select undef, undef, undef, 0.2'
+		select undef, undef, undef, 0.02 until -e "runs"'
 	expect_status 0
 	expect_text err 'still running'
 	run "$mprof" report log
@@ -617,9 +617,13 @@ test_daemon_that_is_not_recorded() {
 	[ "$(stat -c %s log)" -lt 65536 ] || bad 'log was not compressed'
 }
 
+# A statement of Perl: waits until its parent, mprof, has FILE open, which it can restore from then on.
+opened() { # FILE
+	echo "until (grep { (readlink // '') eq '$PWD/$1' } glob '/proc/' . getppid . '/fd/*') { select undef, undef, undef, 0.02 }"
+}
+
 test_log_deleted_during_the_run() {
-	run "$mprof" record -o log -- perl -e '
-		select undef, undef, undef, 0.2; unlink "log"; my @a = map { "x" x $_ } 1 .. 1000'
+	run "$mprof" record -o log -- perl -e "$(opened log)"'; unlink "log"; my @a = map { "x" x $_ } 1 .. 1000'
 	expect_status 0
 	expect_text err 'mprof restored it'
 	run "$mprof" report --json log
@@ -628,8 +632,7 @@ test_log_deleted_during_the_run() {
 }
 
 test_log_replaced_during_the_run() {
-	run "$mprof" record -o log -- perl -e '
-		select undef, undef, undef, 0.2; unlink "log"; open F, ">log"; print F "mine"; close F'
+	run "$mprof" record -o log -- perl -e "$(opened log)"'; unlink "log"; open F, ">log"; print F "mine"; close F'
 	expect_status 0
 	expect_same 'the new file' "$(cat log)" mine
 	run "$mprof" report log.*
@@ -638,16 +641,14 @@ test_log_replaced_during_the_run() {
 
 test_log_renamed_during_the_run() {
 	mkdir here
-	run "$mprof" record -o here/log -- perl -e '
-		select undef, undef, undef, 0.1; rename "here", "there"; my @a = map { "x" x $_ } 1 .. 1000'
+	run "$mprof" record -o here/log -- perl -e "$(opened here/log)"'; rename "here", "there"; my @a = map { "x" x $_ } 1 .. 1000'
 	expect_status 0
 	expect_text err "'$PWD/here/log' was renamed during the run; the recording is in '$PWD/there/log'"
 	run "$mprof" report --json there/log
 	[ "$(json out .events)" -ge 1000 ] || bad "only $(json out .events) events"
 	# As by: mprof record -o build/log -- make clean all
 	mkdir -p build/logs
-	run "$mprof" profile -o build/logs/p -- perl -e '
-		select undef, undef, undef, 0.1; system "rm -r build"; system "true;";
+	run "$mprof" profile -o build/logs/p -- perl -e "$(opened build/logs/p)"'; system "rm -r build"; system "true;";
 		my @a = map { "x" x $_ } 1 .. 1000'
 	expect_status 0
 	expect_text err "'$PWD/build/logs/p' was deleted with its directory during the run; the recording is in '$PWD/p."
@@ -660,8 +661,7 @@ test_log_renamed_during_the_run() {
 }
 
 test_log_truncated_during_the_run() {
-	run "$mprof" record -o log -- perl -e '
-		select undef, undef, undef, 0.2; truncate "log", 0; my @a = map { "x" x $_ } 1 .. 1000;
+	run "$mprof" record -o log -- perl -e "$(opened log)"'; truncate "log", 0; my @a = map { "x" x $_ } 1 .. 1000;
 		print "fine\n"'
 	expect_status 0
 	expect_same output "$(cat out)" fine

@@ -150,12 +150,12 @@ test_peak_rss_of_the_break() {
 				usleep(10000);
 			}
 			sbrk(-(2 << 20));
-			sleep(1);
+			rest(1000);
 			free(malloc(100));
 			return 0;
 		}
 	END
-	compile brk
+	compile brk -include "$here/rest.h"
 	# On a busy machine, pages may be read only before most of it was resident.
 	again_until has_more peak_rss_of ./brk
 	expect_no_text out 'early (brk.c:'
@@ -288,13 +288,13 @@ test_peak_rss_between_readings() {
 				block[i] = memset(malloc(4000), 1, 4000);
 			for (int i = 0; i < 9999; i++)
 				free(block[i]);
-			usleep(300000);
+			rest(300);
 			memset(later, 1, sizeof(later));
-			usleep(300000);
+			rest(300);
 			return !later[5];
 		}
 	END
-	compile quiet
+	compile quiet -include "$here/rest.h"
 	again_until '[ "$(live_then)" = "4000 1" ]' peak_rss_of ./quiet
 	expect_same 'what was live' "$(live_then)" '4000 1'
 	expect_words out '8.0 MiB 8.0 MiB reserve (quiet.c:'
@@ -328,13 +328,12 @@ test_peak_rss_of_shared_memory() {
 			free(malloc(1000));
 			munmap(last, 32 << 20);
 			base(fd);
-			sleep(1);
+			rest(1000);
 			return 0;
 		}
 	END
-	compile shared
-	run "$mprof" record -o log -- ./shared
-	run "$mprof" report peak-rss log
+	compile shared -include "$here/rest.h"
+	again_until 'has_words out "16.0 MiB 16.0 MiB own (shared.c:"' peak_rss_of ./shared
 	expect_words out 'mmap: 16.0 MiB mapped by the program itself'
 	expect_words out 'mapped resident function 16.0 MiB 16.0 MiB own (shared.c:'
 	expect_words out 'Files and shared memory that it mapped, when most was mapped: mapped function 48.0 MiB zone (shared.c:'
@@ -355,7 +354,8 @@ test_memory_of_the_machine() {
 	total=$(awk '/^MemTotal:/ { printf "%d", $2 * 1024 }' /proc/meminfo)
 	for options in '' --no-compress; do
 		rm -f log
-		"$mprof" record $options -o log -- sleep 0.3 >said 2>&1
+		again_until '[ "$("$mprof" report --json log | jq .least_available)" != null ]' \
+			run "$mprof" record $options -o log -- sleep 0.3
 		run "$mprof" report --json log
 		expect_status 0
 		expect_same "total $options" "$(json out .least_available.total_bytes)" "$total"
@@ -383,12 +383,12 @@ int main(void)
 	for (long i = 0; i < 64 << 20; i += 4096)
 		p[i];
 	free(malloc(1000));
-	sleep(1);
+	rest(1000);
 	return 0;
 }
 END
-	compile maps
-	report_of ./maps
+	compile maps -include "$here/rest.h"
+	report_with ' MiB of it files and shared memory, mapped mostly by main (maps.c:9).' ./maps
 	expect_words out 'at least 6'
 	expect_words out ' MiB of it files and shared memory, mapped mostly by main (maps.c:9). Allocated in total'
 	run "$mprof" report peak-rss log
@@ -425,11 +425,11 @@ int main(int n, char **arg)
 {
 	char *p = n > 1 ? other() : sparse(), *q = table();
 	free(malloc(1000));
-	usleep(200000);
+	rest(200);
 	return !p || !q || !arg;
 }
 END
-	compile sparse
+	compile sparse -include "$here/rest.h"
 	report_with ' MiB of it files and shared memory' ./sparse
 	expect_words out ' MiB of it files and shared memory, mapped mostly by map (sparse.c:10). Allocated'
 	report_with ' MiB of it files and shared memory' ./sparse other
@@ -455,6 +455,11 @@ END
 	expect_words out 'of the resident memory of the program, without code and files, did not come from malloc (6'
 }
 
+mapper_is_largest() {
+	run "$mprof" record -o log -- ./mapper
+	run "$mprof" report peak-rss --process 2 log
+}
+
 # A process that called no allocating function has a size, and mapped memory.
 test_peak_rss_of_a_process_without_blocks() {
 	cat >mapper.c <<-'END'
@@ -471,16 +476,15 @@ test_peak_rss_of_a_process_without_blocks() {
 			if (!fork()) {
 				memset(mmap(NULL, n, PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, n);
-				usleep(300000);
+				rest(300);
 				_exit(0);
 			}
 			wait(NULL);
 			return 0;
 		}
 	END
-	compile mapper
-	run "$mprof" record -o log -- ./mapper
-	run "$mprof" report peak-rss --process 2 log
+	compile mapper -include "$here/rest.h"
+	again_until 'grep -qE "^ *20[.]0 MiB +20[.]0 MiB" out' mapper_is_largest
 	expect_status 0
 	expect_text out 'Process 2 (pid '
 	expect_words out 'main (mapper.c:'
@@ -551,14 +555,14 @@ static char *pool(void)
 int main(void)
 {
 	char *p = pool();
-	usleep(300000);
+	rest(300);
 	return !p || p[9] != 1;
 }
 END
-	compile huge
+	compile huge -include "$here/rest.h"
 	free=$(sed -n 's/^HugePages_Free: *//p' /proc/meminfo)
 	[ "$free" -ge 2 ] && ./huge || return 0 # most machines reserve none
-	peak_rss_of ./huge
+	again_until 'grep -qF "4.0 MiB   4.0 MiB  pool" out' peak_rss_of ./huge
 	expect_text out '4.0 MiB   4.0 MiB  pool'
 }
 
@@ -566,6 +570,7 @@ END
 test_peak_rss_of_transparent_huge_pages() {
 	cat >sparse.c <<'END'
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #define SIZE (64ul << 20)
 static char *table(int advice)
@@ -578,12 +583,13 @@ static char *table(int advice)
 }
 int main(int argc, char **argv)
 {
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 	char *p = table(argc > 1 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-	usleep(300000);
+	rest(300);
 	return p[0] != 1 || !argv;
 }
 END
-	compile sparse
+	compile sparse -include "$here/rest.h"
 	report_of ./sparse small
 	expect_no_text out huge
 	grep -q 'never\]' /sys/kernel/mm/transparent_hugepage/enabled && return 0
@@ -620,40 +626,54 @@ test_peak_rss_of_all_processes_together() {
 #define SIZE (32 << 20)
 int main(int argc, char **argv)
 {
-	char *p = memset(malloc(SIZE), 1, SIZE);
+	char *p = memset(malloc(SIZE), 1, SIZE), byte;
+	int written[2], end[2];
+	if (pipe(written) || pipe(end))
+		return 1;
 	for (int i = 0; i < 3; i++)
 		if (!fork()) {
 			if (argc > 1)
 				memset(p, 2, SIZE);
-			usleep(900000);
-			_exit(*p == 0);
+			close(end[1]);
+			_exit(write(written[1], p, 1) != 1 || read(end[0], p, 1) != 0);
 		}
+	for (int i = 0; i < 3; i++)
+		if (read(written[0], &byte, 1) != 1)
+			return 1;
+	rest(900); /* with the memory of all */
+	close(end[1]);
 	while (wait(NULL) > 0)
 		;
 	return !argv;
 }
 END
-	compile forks
-	report_with 'All processes together had at least ' ./forks writing
+	compile forks -include "$here/rest.h"
+	four_times() {
+		run "$mprof" report --json "$1"
+		[ "$(json out '.together_bytes > 4 * 32 * 1048576')" = true ]
+	}
+	again_until 'four_times log' report_of ./forks writing
+	run "$mprof" report log
+	expect_words out 'All processes together had at least 1'
 	expect_words out ' MiB at one time, with pages that they share counted once.'
 	run "$mprof" report --all log
 	expect_words out '* All processes together had at least '
 	run "$mprof" report --json log
-	# Readings become rare with time, and a busy machine takes long to fill the pages.
-	expect_same 'several times' "$(json out '.together_bytes > 1.25 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
+	expect_same 'four times' "$(json out '.together_bytes > 4 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
 	report_of ./forks
 	expect_no_text out together
-	again_until 'has_words out "All processes together had at least "' resident_profile_of ./forks writing
+	again_until 'four_times profile' resident_profile_of ./forks writing
+	run "$mprof" report profile
 	expect_words out ' MiB at one time, with pages that they share counted once.'
 	run "$mprof" report --json profile
 	expect_documented profile out
-	expect_same 'of a profile' "$(json out '.together_bytes > 1.25 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
+	expect_same 'of a profile' "$(json out '.together_bytes > 4 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
 	resident_profile_of ./forks
 	expect_no_text out together
 }
 
 # malloc does not know mappings of shared memory: the first screen names the function that maps them.
-test_peak_rss_of_shared_memory() {
+test_peak_rss_names_who_maps_shared_memory() {
 	cat >shared.c <<'END'
 #include <string.h>
 #include <sys/mman.h>
@@ -672,11 +692,11 @@ int main(void)
 		p = segment();
 		usleep(20000);
 	}
-	usleep(200000);
+	rest(200);
 	return !p;
 }
 END
-	compile shared
+	compile shared -include "$here/rest.h"
 	report_with ' MiB of it files and shared memory, mapped mostly by ' ./shared
 	expect_words out ' MiB of it files and shared memory, mapped mostly by map (shared.c:7), mostly called by segment (shared.c:9).'
 }
