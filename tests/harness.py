@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What the Python tests share: running programs with a time limit, and counting results."""
 
+import ctypes
 import json
 import os
 import resource
@@ -19,6 +20,11 @@ AT_ONCE = (os.cpu_count() or 1) + 1  # cases: at any time, some of them wait
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
+
+
+# Where the system gives every program huge pages, resident memory is not what a program wrote to.
+PR_SET_THP_DISABLE = 41
+ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
 
 
 class Skip(Exception):
