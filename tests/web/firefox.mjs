@@ -28,7 +28,7 @@ const address = await new Promise((found, failed) => {
       found(at[1]);
   });
   firefox.on("exit", (status) => failed(new Error(`Firefox ended with ${status}: ${text.slice(-300)}`)));
-  setTimeout(() => failed(new Error(`Firefox does not listen: ${text.slice(-300)}`)), 60000);
+  setTimeout(() => failed(new Error(`Firefox does not listen: ${text.slice(-300)}`)), 120000); // the machine may be slow
 });
 const socket = new WebSocket(address + "/session"), waiting = new Map();
 await new Promise((done) => { socket.onopen = done; });
@@ -66,7 +66,7 @@ for (const report of world.reports) {
   problems = [];
   await send("browsingContext.navigate", { context, url: `file://${report.file}`, wait: "complete" });
   let ready = false;
-  for (let i = 0; i < 400 && !ready; i++) {
+  for (let i = 0; i < 2400 && !ready; i++) { // a minute or more
     ready = await evaluate("document.documentElement.dataset.ready === '1'");
     await new Promise((done) => setTimeout(done, 25));
   }
