@@ -1806,9 +1806,18 @@ served("new figures come with their findings, and keep what is open, chosen and 
   await renewed(page);
   assert.match(await page.locator("#curve figcaption").textContent(), /at most 3\.5 MiB/);
   assert.notEqual(await findings(), before);
-  const fresh = await open(r, "figure=end");
-  assert.equal(await findings(), await fresh.evaluate(() => document.querySelector("#page .findings").textContent));
-  await fresh.close();
+  // The program grows older between the two: figures that come later may tell another growth, and other times.
+  const timeless = (text) => text.replace(/[\d.,]+ (ns|us|ms|s|min|h)\b( \d+ s)?/g, "a time");
+  let shown, told;
+  for (let i = 0; i < 8 && (!i || shown !== told); i++) {
+    if (i)
+      await renewed(page);
+    const fresh = await open(r, "figure=end");
+    shown = timeless(await findings());
+    told = timeless(await fresh.evaluate(() => document.querySelector("#page .findings").textContent));
+    await fresh.close();
+  }
+  assert.equal(shown, told);
   // Only the words that change are read out.
   await page.evaluate(() => new MutationObserver(() => document.body.dataset.told = "1").observe(document.querySelector(".running [role=status]"), { childList: true, characterData: true, subtree: true }));
   await renewed(page);
