@@ -274,7 +274,7 @@ struct stack_cache {
 	struct stack_cache *next;      /* in mp_local->listening */
 	uint64_t *near;		       /* recently used rules; mp_rules_shared, or its own */
 	uint32_t far;		       /* misses of those, up to RULES_NEAR_AFTER */
-	uint32_t found;		       /* position of the last stack's number in the table */
+	uint32_t last, follower;       /* the last stack's number, and the one expected next */
 	struct cfi_machine *machine;   /* for compiling rules; NULL until needed */
 	struct area code;	       /* executable mapping where a rule was last guessed */
 	struct area seen[STACK_AREAS]; /* mappings where this thread has been before */

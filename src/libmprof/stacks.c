@@ -30,21 +30,33 @@
 #define PIECE	    1024u /* new frames of one definition: it fits the smallest slot */
 #define SIGNALS	    16384u
 #define TABLE_FIRST (1u << 14)
-#define TABLE_MOST  (1u << 24) /* 256 MiB: further stacks are counted but not kept */
+#define TABLE_MOST  (1u << 24) /* 256 MiB with the entries: further stacks are counted, not kept */
+#define ID_BITS	    24u
+#define CHUNK_LOG2  13u /* ids in the first chunk; each later one doubles their number */
 
+/* What is known of a stack, found by its id.  A hint is an id. */
 struct entry {
-	uint64_t hash; /* 0: free */
-	uint32_t id;   /* 0: not stored yet */
-	uint32_t next; /* a hint: the entry of the stack that followed this one last time */
+	uint64_t hash;	/* 0: not kept */
+	uint32_t next;	/* a hint: the stack that followed this one last time */
+	uint32_t other; /* a hint: the one that followed it before */
 };
 
+/*
+ * Finds ids by hash.  A slot is the upper 40 bits of the hash, and the id; its place follows from
+ * the lower bits.  0 is free.
+ */
 struct stack_table {
 	uint32_t size; /* a power of two */
-	struct entry entry[];
+	uint64_t slot[];
 };
+#define SLOT_ID(slot)  ((uint32_t)((slot) & ((1u << ID_BITS) - 1)))
+#define SLOT_TAG(hash) ((hash) >> ID_BITS << ID_BITS)
+MPROF_STATIC_ASSERT(TABLE_MOST == 1u << ID_BITS, "place and tag are all bits of the hash");
 
 uint64_t mp_stacks_seed MP_HIDDEN = 0x243f6a8885a308d3ull;
 static struct stack_table *table;
+/* Entries never move: each chunk has those of ids of one length in bits, the first all shorter. */
+static struct entry *chunks[ID_BITS - CHUNK_LOG2 + 1];
 static uint32_t last_id;
 static uint32_t through_signals; /* stacks that lead through a signal handler */
 
@@ -212,65 +224,101 @@ int mp_stacks_flush(void)
 
 /* ---- the table ---- */
 
-/*
- * Half the cost of a number is waiting for the cache line of its entry.  Programs repeat
- * themselves, so the entry that followed the last time is prefetched one call ahead.  With several
- * threads the hints do not change, because threads would overwrite each other's.
- */
-MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
+MPROF_HOT unsigned stacks_chunk(uint32_t id)
 {
-	uint32_t mask = t->size - 1;
-	struct entry *before = &t->entry[c->found & mask];
+	return 32 - CHUNK_LOG2 - (unsigned)__builtin_clz(id | ((1u << CHUNK_LOG2) - 1));
+}
 
-	c->found = at;
-	__builtin_prefetch(&t->entry[__atomic_load_n(&t->entry[at].next, __ATOMIC_RELAXED) & mask]);
-	if (__atomic_load_n(&before->next, __ATOMIC_RELAXED) != at && !mp_local->threaded)
-		__atomic_store_n(&before->next, at, __ATOMIC_RELAXED);
+/* Ids in all chunks before this one. */
+static inline uint32_t stacks_chunk_first(unsigned chunk)
+{
+	return chunk ? 1u << (CHUNK_LOG2 + chunk - 1) : 0;
+}
+
+/* The chunk must exist. */
+MPROF_HOT struct entry *stacks_entry(uint32_t id)
+{
+	const unsigned chunk = stacks_chunk(id);
+
+	return &__atomic_load_n(&chunks[chunk], __ATOMIC_ACQUIRE)[id - stacks_chunk_first(chunk)];
+}
+
+/* Pairs with the release in stacks_keep(): the definition is in the file. */
+MPROF_HOT int stacks_is(uint32_t id, uint64_t hash)
+{
+	return __atomic_load_n(&stacks_entry(id)->hash, __ATOMIC_ACQUIRE) == hash;
 }
 
 /*
- * May run while other threads add: an entry's hash is stored first, then its id.  An entry without
- * an id, because a signal handler jumped out, gets the id of the next definition.
+ * Makes `id` the last stack of this thread, and prefetches the entry of the stack that probably
+ * follows.  With several threads the hints do not change, because threads would overwrite each
+ * other's.
  */
-MPROF_HOT uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
+MPROF_HOT void stacks_follow(struct stack_cache *c, uint32_t id)
 {
-	if (!t)
-		return 0;
-	for (uint64_t i = hash;; i++) {
-		uint32_t at = i & (t->size - 1);
-		uint64_t found = __atomic_load_n(&t->entry[at].hash, __ATOMIC_RELAXED);
+	struct entry *before = stacks_entry(c->last);
 
-		if (found == hash) {
-			stacks_look_ahead(c, t, at);
-			/* Pairs with the release in stacks_put(): the definition is in the file. */
-			return __atomic_load_n(&t->entry[at].id, __ATOMIC_ACQUIRE);
-		}
-		if (!found)
-			return 0;
+	if (c->follower != id && !mp_local->threaded) {
+		__atomic_store_n(&before->other, c->follower, __ATOMIC_RELAXED);
+		__atomic_store_n(&before->next, id, __ATOMIC_RELAXED);
+	}
+	c->last = id;
+	c->follower = __atomic_load_n(&stacks_entry(id)->next, __ATOMIC_RELAXED);
+	__builtin_prefetch(stacks_entry(c->follower));
+}
+
+/* Finds the id of a hash in the table; 0 if it has none. */
+MPROF_HOT uint32_t stacks_find(const struct stack_table *t, uint64_t hash)
+{
+	for (uint64_t i = hash;; i++) {
+		uint64_t slot = __atomic_load_n(&t->slot[i & (t->size - 1)], __ATOMIC_ACQUIRE);
+
+		if (!slot || SLOT_TAG(slot) == SLOT_TAG(hash))
+			return SLOT_ID(slot);
 	}
 }
 
-/* Stores an id for `hash`; returns it, or the id that another thread stored before. */
+/*
+ * Programs repeat themselves, so the two stacks that followed the last one before are tried first.
+ * Their entries are near each other, because ids are assigned in the order of calls; a slot of the
+ * table is anywhere, and the wait for its cache line costs more than all the rest.
+ */
+MPROF_HOT uint32_t stacks_look(struct stack_cache *c, uint64_t hash)
+{
+	/* Pairs with the release in stacks_grow_locked(). */
+	const struct stack_table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	uint32_t id = c->follower;
+
+	if (mprof_unlikely(!t))
+		return 0;
+	if (mprof_unlikely(!stacks_is(id, hash))) {
+		id = __atomic_load_n(&stacks_entry(c->last)->other, __ATOMIC_RELAXED);
+		if (mp_local->threaded || !stacks_is(id, hash))
+			id = stacks_find(t, hash);
+		if (mprof_unlikely(!id))
+			return 0;
+	}
+	stacks_follow(c, id);
+	return id;
+}
+
+/* Puts an id into the table; returns it, or the id that another thread put there before. */
 static uint32_t stacks_put(struct stack_table *t, uint64_t hash, uint32_t id)
 {
 	for (uint64_t i = hash;; i++) {
-		struct entry *e = &t->entry[i & (t->size - 1)];
-		uint64_t found = 0;
-		uint32_t none = 0;
+		uint64_t slot = 0;
 
-		if (__atomic_compare_exchange_n(&e->hash, &found, hash, 0, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			found = hash;
-		if (found == hash)
-			return __atomic_compare_exchange_n(&e->id, &none, id, 0, __ATOMIC_ACQ_REL,
-							   __ATOMIC_ACQUIRE)
-				   ? id
-				   : none;
+		if (__atomic_compare_exchange_n(&t->slot[i & (t->size - 1)], &slot,
+						SLOT_TAG(hash) | id, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return id;
+		if (SLOT_TAG(slot) == SLOT_TAG(hash))
+			return SLOT_ID(slot);
 	}
 }
 
 /* A large table is accessed at random: huge pages avoid most TLB misses. */
-static void *stacks_table_memory(size_t bytes)
+static void *stacks_memory(size_t bytes)
 {
 	enum { LARGE = 2 << 20 };
 	char *p = sys_memory(bytes < LARGE ? bytes : bytes + LARGE), *at;
@@ -282,40 +330,63 @@ static void *stacks_table_memory(size_t bytes)
 	return at;
 }
 
+static int stacks_chunk_locked(uint32_t id)
+{
+	const unsigned chunk = stacks_chunk(id);
+	const size_t bytes = sizeof(struct entry) << (CHUNK_LOG2 + chunk - !!chunk);
+	struct entry *at;
+
+	if (chunks[chunk])
+		return 0;
+	at = stacks_memory(bytes);
+	if (!at)
+		return -ENOMEM;
+	mp_self_mapped(at, bytes);
+	__atomic_store_n(&chunks[chunk], at, __ATOMIC_RELEASE);
+	return 0;
+}
+
 /*
  * A half-full table is replaced by one of twice the size.  Old ones stay: other threads may be
- * reading them.  Entries added to the old one meanwhile are defined again.
+ * reading them.  What is put into the old one meanwhile is defined again.
  */
 static int stacks_grow_locked(void)
 {
 	struct stack_table *old = table, *t;
 	uint32_t size = old ? old->size * 2 : TABLE_FIRST;
-	size_t bytes = sizeof(*t) + (size_t)size * sizeof(struct entry);
+	size_t bytes = sizeof(*t) + (size_t)size * sizeof(*t->slot);
 
 	if (old && last_id < old->size / 2)
 		return 0;
-	t = size > TABLE_MOST ? NULL : stacks_table_memory(bytes);
+	t = size > TABLE_MOST ? NULL : stacks_memory(bytes);
 	if (!t)
 		return -ENOMEM;
 	mp_self_mapped(t, bytes);
 	t->size = size;
-	for (uint32_t i = 0; old && i < old->size; i++)
-		if (old->entry[i].id)
-			stacks_put(t, old->entry[i].hash, old->entry[i].id);
+	for (uint32_t id = 1; old && id <= last_id; id++) {
+		uint64_t hash = chunks[stacks_chunk(id)] ? stacks_entry(id)->hash : 0;
+
+		if (hash)
+			stacks_put(t, hash, id);
+	}
 	__atomic_store_n(&table, t, __ATOMIC_RELEASE);
 	return 0;
 }
 
+/* Makes room for one more id. */
 static int stacks_grow(void)
 {
 	const struct stack_table *t = __atomic_load_n(&table, __ATOMIC_RELAXED);
+	const uint32_t id = mp_stacks_count() + 1;
 	uint64_t signals;
 	int ret;
 
-	if (t && mp_stacks_count() < t->size / 2)
+	if (t && id <= t->size / 2 && chunks[stacks_chunk(id)])
 		return 0;
 	mp_stacks_lock(&signals);
-	ret = stacks_grow_locked();
+	ret = stacks_chunk_locked(id);
+	if (!ret)
+		ret = stacks_grow_locked();
 	mp_stacks_unlock(&signals);
 	return ret;
 }
@@ -352,12 +423,24 @@ static MPROF_COLD int stream_begin(void)
 	return ret;
 }
 
+/* Lets `hash` be found.  Returns its id: that of another thread that was faster. */
+static uint32_t stacks_keep(struct stack_cache *c, uint64_t hash, uint32_t id)
+{
+	/* Others may have used up the room that stacks_grow() has made. */
+	if (!__atomic_load_n(&chunks[stacks_chunk(id)], __ATOMIC_ACQUIRE))
+		return id;
+	__atomic_store_n(&stacks_entry(id)->hash, hash, __ATOMIC_RELEASE);
+	id = stacks_put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id);
+	stacks_follow(c, id);
+	return id;
+}
+
 /*
  * Adds the stack of the frames from `first` on, of which the first `depth` are frames of the stack
  * `owner`.  A stack with very many new frames is defined in pieces, each joining the previous one.
  */
-static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t first,
-			   uint32_t owner, uint32_t depth, unsigned flags)
+static uint32_t stacks_add(struct stack_cache *c, uint64_t hash, uint32_t first, uint32_t owner,
+			   uint32_t depth, unsigned flags)
 {
 	uint32_t n, id = 0;
 	int error = 0;
@@ -375,8 +458,7 @@ static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t 
 		depth += n;
 	} while (id && first + depth < c->n);
 	mp_failed(error);
-	return id ? stacks_put(__atomic_load_n(&table, __ATOMIC_ACQUIRE), hash, id)
-		  : mp_stacks_none();
+	return id ? stacks_keep(c, hash, id) : mp_stacks_none();
 }
 
 /* Handles a stack deeper than DEPTH: keeps only its innermost frames, which nothing can join. */
@@ -388,7 +470,7 @@ static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 	for (uint32_t i = first; i < c->n; i++)
 		h = mp_stack_hash(h, STACK_SHOWN(c, i));
 	h += !h;
-	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
+	id = stacks_look(c, h);
 	if (id)
 		return id;
 	mp_cache_spend(c, mp_config.depth * 64); /* all of them are written to the file, too */
@@ -407,7 +489,7 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 		return stacks_innermost(c);
 	hash = c->meta[c->n - 1].hash ^ flags;
 	hash += !hash;
-	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
+	id = stacks_look(c, hash);
 	if (mprof_unlikely(!id))
 		id = stacks_add(c, hash, 0, c->owned ? c->owner : 0, c->owned, flags);
 	if (mprof_likely(id)) {
