@@ -11,10 +11,11 @@
  * follows such stores may take 100 ns longer.
  *
  * Reading the clock costs something, which is measured beside each call and left to the reader to
- * subtract.  A call that takes long may have been interrupted, or wait: from then on, the thread's
- * CPU time limits what is counted.  It is read at the turn, a few calls before: what follows a
- * system call takes 100 ns longer, until the processor has learnt again which branches the code
- * takes.
+ * subtract.  A call that takes long may have been interrupted, or wait.  If that can be noticed
+ * (undisturbed.h), the time of other calls counts.  Then, or where it can't be noticed, the
+ * thread's CPU time limits what is counted of later calls, and costs each of them a system call: at
+ * the turn, a few calls before, because what follows a system call takes 100 ns longer, until the
+ * processor has learnt again which branches the code takes.
  */
 #include <linux/time_types.h>
 #include <mprof/chance.h>
@@ -27,6 +28,7 @@
 #include "slots.h"
 #include "sys.h"
 #include "times.h"
+#include "undisturbed.h"
 
 #define RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_times))
 MPROF_STATIC_ASSERT(RECORD % MP_RECORD == 0, "units of mp_record_take()");
@@ -34,9 +36,11 @@ MPROF_STATIC_ASSERT(RECORD % MP_RECORD == 0, "units of mp_record_take()");
 #define WORDS	  512u	   /* between two turns of a thread, on average */
 #define NEAR	  8u	   /* calls from a turn to the timed call, at most */
 #define LONG_PER  200000u  /* 1/200000 s: a call that took longer may have been interrupted */
-#define LOOKS	  1000u	   /* a second, at most */
+#define LOOKS	  100u	   /* a second, at most */
 #define CPU_LEAST 1000000u /* ns; a process that used less keeps no record for that alone */
-#define SOON	  4096u	   /* timed calls that are compared with CPU time after such a call */
+/* Timed calls that are compared with CPU time after such a call. */
+#define SOON	  4096u
+#define SOON_SEEN 64u /* ... and after one that was interrupted, if interruptions are noticed */
 
 struct mprof_real mp_untimed MP_HIDDEN;
 static struct mprof_real timed;
@@ -82,7 +86,7 @@ static void times_use(const struct mprof_real *functions)
 
 struct timing {
 	uint64_t from, to;
-	int may;
+	int may, watched;
 };
 
 /* Not once recording is suspended: the program may have forbidden the clock (seccomp.c). */
@@ -100,20 +104,26 @@ static uint64_t times_cpu_ns(int clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static __attribute__((noinline)) void times_begin(struct timing *timing)
+{
+	timing->may = times_may_read();
+	timing->watched = mp_undisturbed_watch();
+}
+
 /* Inlined: between the two readings is nothing but the call, as in times_cost(). */
 static inline __attribute__((always_inline)) uint64_t times_read(const struct timing *timing)
 {
 	return mprof_likely(timing->may) ? times_clock() : 0;
 }
 
-/* How much of a long call counts. */
-static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps)
+/* How much of a long and perhaps interrupted call counts. */
+static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps, int watched)
 {
 	const uint64_t cpu_ns = t->time_cpu;
 	const uint64_t now = cpu_ns ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	uint64_t used = longest;
 
-	t->time_long = SOON;
+	t->time_long = watched ? SOON_SEEN : SOON;
 	if (now > cpu_ns)
 		used = (uint64_t)((unsigned __int128)(now - cpu_ns) * hz / 1000000000u);
 	return steps < used ? steps : used;
@@ -149,6 +159,7 @@ static void times_measure(unsigned fn, const struct timing *timing)
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t steps = timing->to - timing->from;
+	const int undisturbed = mp_undisturbed();
 	const uint64_t cost = times_cost();
 
 	if (!t->times)
@@ -158,8 +169,8 @@ static void times_measure(unsigned fn, const struct timing *timing)
 		t->times->cost_ticks += cost;
 	}
 	t->time_long -= t->time_long > 0;
-	if (steps > longest)
-		steps = times_of_long(t, steps);
+	if (steps > longest && !undisturbed)
+		steps = times_of_long(t, steps, timing->watched);
 	times_add(&t->times->fn[fn], steps);
 }
 
@@ -184,7 +195,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
                                                              \
 		if (mprof_likely(!times_is_now(mprof_self))) \
 			return mp_untimed.name args;         \
-		timing.may = times_may_read();               \
+		times_begin(&timing);                        \
 		timing.from = times_read(&timing);           \
 		result = mp_untimed.name args;               \
 		timing.to = times_read(&timing);             \
@@ -203,7 +214,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 			mp_untimed.name args;                  \
 			return;                                \
 		}                                              \
-		timing.may = times_may_read();                 \
+		times_begin(&timing);                          \
 		timing.from = times_read(&timing);             \
 		mp_untimed.name args;                          \
 		timing.to = times_read(&timing);               \

@@ -4,11 +4,13 @@
 #
 # times.sh - the time in the allocator: how many calls are timed, and what reports make of them.
 
-# An allocator whose free takes a hundred times as long as its malloc.
+# slow_free [WAITS]: an allocator whose free takes a hundred times as long as its malloc, or sleeps
+# WAITS ns and 50 us
 slow_free() {
 	cat >slow.c <<'EOF'
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 static char room[64 << 20];
 static size_t used;
 void *malloc(size_t size)
@@ -23,9 +25,14 @@ void *malloc(size_t size)
 }
 void free(void *p)
 {
+#ifdef WAITS
+	if (p)
+		nanosleep(&(struct timespec){ 0, WAITS }, NULL);
+#else
 	volatile unsigned n = p ? 20000 : 0;
 	while (n)
 		n = n - 1;
+#endif
 }
 void *calloc(size_t n, size_t size)
 {
@@ -43,7 +50,7 @@ void *realloc(void *p, size_t size)
 	return to && p ? memcpy(to, p, old < size ? old : size) : to;
 }
 EOF
-	cc -O1 -fno-builtin -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
+	cc -O1 -fno-builtin -shared -fPIC ${1:+-DWAITS=$1} -o slow.so slow.c || bad 'slow.c does not compile'
 }
 
 # pairs THREADS PAIRS [kill]: each thread allocates and frees, but not all the time.  Of a program that
@@ -265,4 +272,11 @@ test_time_of_a_slow_allocator() {
 	run "$mprof" report --all log
 	expect_words out 'of the CPU time was spent in the allocator'
 	expect_words out 'The allocator took about'
+}
+
+# Of a call that waits only CPU time counts: otherwise, all would seem to take more than the program.
+test_time_of_a_waiting_allocator() {
+	pairs_program
+	slow_free 1
+	estimated_file has_estimate log "$mprof" record -a ./slow.so -o log -- ./pairs 1 30000
 }

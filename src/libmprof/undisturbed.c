@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * undisturbed.c - an empty restartable sequence that notices when a thread loses its processor.
+ */
+#include "undisturbed.h"
+
+#include <features.h>
+#include <mprof/module.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if __GLIBC_PREREQ(2, 35)
+#include <sys/rseq.h>
+#endif
+
+#ifdef RSEQ_SIG
+#pragma weak __rseq_offset
+#pragma weak __rseq_size
+
+/* The kernel requires the signature before the address where an interrupted sequence continues. */
+static const uint32_t continues[2] = { RSEQ_SIG };
+static const struct rseq_cs empty = {
+	.start_ip = (uintptr_t)&continues[1],
+	.abort_ip = (uintptr_t)&continues[1],
+};
+
+static uint64_t *rseq_current(void)
+{
+	/* Absent from older C libraries; the size is 0 if the kernel or the user refused it. */
+	if (!&__rseq_size || !__rseq_size)
+		return NULL;
+	return (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+			    offsetof(struct rseq, rseq_cs));
+}
+
+int mp_undisturbed_watch(void)
+{
+	uint64_t *current = rseq_current();
+
+	if (!current)
+		return 0;
+	__atomic_store_n(current, (uintptr_t)&empty, __ATOMIC_RELAXED);
+	return 1;
+}
+
+int mp_undisturbed(void)
+{
+	uint64_t *current = rseq_current();
+
+	if (!current || __atomic_load_n(current, __ATOMIC_RELAXED) != (uintptr_t)&empty)
+		return 0;
+	__atomic_store_n(current, 0, __ATOMIC_RELAXED);
+	return 1;
+}
+#else
+int mp_undisturbed_watch(void)
+{
+	return 0;
+}
+
+int mp_undisturbed(void)
+{
+	return 0;
+}
+#endif

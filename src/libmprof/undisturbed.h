@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * undisturbed.h - did this thread run without a pause?
+ *
+ * Between the two calls the thread's area of restartable sequences (rseq(2), which glibc 2.35 and
+ * later registers) refers to a sequence of no instructions.  The kernel removes a reference to a
+ * sequence in which the thread is not, whenever the thread loses its processor or gets a signal:
+ * one that is still there proves that nothing of this kind happened.  No system calls.
+ */
+#pragma once
+
+/* Returns 0 if this cannot be known here; mp_undisturbed() then returns 0, too. */
+int mp_undisturbed_watch(void);
+/* Has the thread run without a pause and without a signal since? */
+int mp_undisturbed(void);
