@@ -69,25 +69,29 @@ int mp_fd_high(int fd)
 	return high < 0 ? -EMFILE : high;
 }
 
-static int fd_is_our_file(int fd)
+/* Also stores its size then. */
+static int fd_is_our_file(int fd, off_t *size)
 {
 	struct stat st;
 
-	return fd >= 0 && sys_fstat(fd, &st) == 0 && st.st_ino == mp_file.ino &&
-	       st.st_dev == mp_file.dev;
+	if (fd < 0 || sys_fstat(fd, &st) < 0 || st.st_ino != mp_file.ino ||
+	    st.st_dev != mp_file.dev)
+		return 0;
+	*size = st.st_size;
+	return 1;
 }
 
 /*
  * The program closed `closed` by a raw system call.  If the path still leads to the file, opens it
  * again; otherwise recording ends.  If several threads notice, all use the first one's descriptor.
  */
-static int fd_reopen(int closed)
+static int fd_reopen(int closed, off_t *size)
 {
 	int fd = mp_file_existing(mp_file.path, O_RDWR);
 
 	if (fd < 0)
 		return fd;
-	if (!fd_is_our_file(fd)) {
+	if (!fd_is_our_file(fd, size)) {
 		sys_close(fd);
 		return -ESTALE;
 	}
@@ -96,12 +100,12 @@ static int fd_reopen(int closed)
 						  __ATOMIC_SEQ_CST))
 		return fd;
 	sys_close(fd);
-	return fd_is_our_file(closed) ? closed : -ESTALE;
+	return fd_is_our_file(closed, size) ? closed : -ESTALE;
 }
 
 int mp_fd_hold(void)
 {
-	struct stat st;
+	off_t size = 0;
 	int fd;
 
 	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
@@ -112,10 +116,9 @@ int mp_fd_hold(void)
 	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
 	if (mp_file.broken)
 		fd = -EIO;
-	else if (!fd_is_our_file(fd))
-		fd = fd_reopen(fd);
-	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE ||
-			(mp_entry() && !mp_entry()->number))) {
+	else if (!fd_is_our_file(fd, &size))
+		fd = fd_reopen(fd, &size);
+	if (fd >= 0 && (size < (off_t)MPROF_HEADER_SIZE || (mp_entry() && !mp_entry()->number))) {
 		mp_file.broken = MPROF_LOST_FILE + 1; /* truncated, even if it grew again */
 		fd = -EIO;
 	}
