@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * process.c - reads /proc/PID/stat, statm and status, /proc/meminfo, and limits of control groups.
+ * process.c - reads /proc/PID/stat and status, /proc/meminfo, and limits of control groups.
  */
 #include "process.h"
 
@@ -46,8 +46,13 @@ static uint64_t status_bytes(const char *text, const char *name)
 
 void process_add_status(struct process_memory *m, const char *text)
 {
-	const uint64_t huge = status_bytes(text, "\nHugetlbPages:");
+	const uint64_t huge = status_bytes(text, "\nHugetlbPages:"),
+		       resident = status_bytes(text, "\nVmRSS:");
 
+	if (resident) {
+		m->rss = resident;
+		m->rss_anon = status_bytes(text, "\nRssAnon:");
+	}
 	m->peak_rss = status_bytes(text, "\nVmHWM:");
 	m->peak_rss += m->peak_rss ? huge : 0;
 	m->rss += huge;
@@ -57,7 +62,7 @@ void process_add_status(struct process_memory *m, const char *text)
 
 int process_memory(pid_t pid, struct process_memory *m)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0, shared = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0;
 	char text[16384], *p;
 	int code = read_file(pid, "stat", text, sizeof(text));
 
@@ -72,13 +77,7 @@ int process_memory(pid_t pid, struct process_memory *m)
 		   &m->state, &m->minor_faults, &m->start_time, &m->virt, &resident) != 5)
 		return -EBADMSG;
 	m->rss = resident * page;
-	m->rss_anon = 0;
-	code = read_file(pid, "statm", text, sizeof(text));
-	if (!code && sscanf(text, "%*s %" SCNu64 " %" SCNu64, &resident, &shared) == 2) {
-		m->rss = resident * page;
-		m->rss_anon = (resident > shared ? resident - shared : 0) * page;
-	}
-	m->peak_rss = m->swapped = 0;
+	m->rss_anon = m->peak_rss = m->swapped = 0;
 	if (!read_file(pid, "status", text, sizeof(text)))
 		process_add_status(m, text);
 	return 0;

@@ -33,6 +33,8 @@ struct pm_scan_arg {
 };
 #define SCAN_IOCTL   _IOWR('f', 16, struct pm_scan_arg)
 #define SCAN_PRESENT (1u << 3)
+#define SCAN_HUGE    (1u << 6)
+#define HUGETLBFS    " /anon_hugepage" /* path of a mapping with MAP_HUGETLB */
 
 static int add_run(struct resident *r, uint64_t first, uint64_t count)
 {
@@ -66,16 +68,20 @@ static int scan(struct resident *r, int fd, uint64_t start, uint64_t end, uint64
 				   .vec = (uintptr_t)region,
 				   .vec_len = REGIONS,
 				   .category_mask = SCAN_PRESENT,
-				   .return_mask = SCAN_PRESENT };
+				   .return_mask = SCAN_PRESENT | SCAN_HUGE };
+	uint64_t pages;
 	int i, n, code = 0;
 
 	do {
 		n = ioctl(fd, SCAN_IOCTL, &arg);
 		if (n < 0)
 			return -errno;
-		for (i = 0; i < n && !code; i++)
-			code = add_run(r, region[i].start / page,
-				       (region[i].end - region[i].start) / page);
+		for (i = 0; i < n && !code; i++) {
+			pages = (region[i].end - region[i].start) / page;
+			if (region[i].categories & SCAN_HUGE)
+				r->huge += pages;
+			code = add_run(r, region[i].start / page, pages);
+		}
 		if (arg.walk_end <= arg.start)
 			break;
 		arg.start = arg.walk_end;
@@ -118,8 +124,7 @@ static bool wanted(const char *line, uint64_t *start, uint64_t *end)
 
 	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %lu", start, end, perms, &inode) ==
 		   4 &&
-	       perms[1] == 'w' && perms[3] == 'p' &&
-	       (inode == 0 || strstr(line, " /anon_hugepage"));
+	       perms[1] == 'w' && perms[3] == 'p' && (inode == 0 || strstr(line, HUGETLBFS));
 }
 
 bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end)
@@ -134,7 +139,7 @@ bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *
 
 static int read_maps(struct resident *r, FILE *maps, int fd, enum resident_way way)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start, end, pages = 0, done = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start, end, pages = 0, done = 0, huge;
 	char line[4352];
 	int code = 0;
 
@@ -142,7 +147,10 @@ static int read_maps(struct resident *r, FILE *maps, int fd, enum resident_way w
 		if (!resident_part(line, &done, &start, &end))
 			continue;
 		if (way == RESIDENT_SCAN) {
+			huge = r->huge;
 			code = scan(r, fd, start, end, page);
+			if (strstr(line, HUGETLBFS)) /* not transparent */
+				r->huge = huge;
 			continue;
 		}
 		pages += (end - start) / page;
@@ -158,6 +166,7 @@ int resident_read(struct resident *r, pid_t pid, enum resident_way way)
 	int fd, code;
 
 	r->runs = 0;
+	r->huge = 0;
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -15,6 +15,7 @@
 struct resident {
 	struct mprof_page_run *run; /* owned */
 	size_t runs, room;
+	uint64_t huge; /* pages in transparent huge pages; only RESIDENT_SCAN knows */
 };
 
 enum resident_way {

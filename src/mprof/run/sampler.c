@@ -27,7 +27,10 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50	    /* a round may use this fraction of a CPU */
+#define CPU_SHARE	50	 /* a round may use this fraction of a CPU */
+#define PAGES_SHARE	80	 /* pages are read while the thread used less than this one ... */
+#define PAGES_CREDIT	(3 * MS) /* ... and this, for short programs */
+#define GROUP_AGE	(1000 * MS) /* after this time, and then so often, groups are read again */
 #define SHARES_MOST	(100 * MS)  /* of one reading of the shares of all processes */
 #define SHARES_PAUSE	(1000 * MS) /* between looks at the processes of a profile, at most */
 #define SAMPLES_KEPT	32
@@ -40,7 +43,7 @@ struct watched {
 	bool unreadable; /* pagemap may not be read */
 	unsigned residencies;
 	uint64_t residency_rss; /* rss at the last reading of pages, or only of shares */
-	uint64_t huge;		/* the most bytes in huge pages that were told */
+	uint64_t huge;		/* the most pages in huge ones that were told */
 	int64_t first_ns, residency_ns, oldest_ns;
 	size_t kept;
 	struct mprof_sample sample[SAMPLES_KEPT];
@@ -72,6 +75,7 @@ struct sampler {
 	int64_t oldest_system_ns;
 	struct oom_kills kills;
 	uint64_t kills_ticks; /* when it counted them */
+	int64_t group_ns;     /* when it read the program's group */
 };
 
 static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
@@ -156,20 +160,37 @@ static uint64_t told_again(const struct sampler *s, uint64_t told)
 	return s->what == SAMPLER_SHARES ? told + told / 8 : told;
 }
 
-/* Huge pages make a process larger than what it wrote to, so only much of them matters. */
-static void take_huge_pages(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss)
+/* Is the CPU time of this thread below 1 / `share`, plus `credit`? */
+static bool may_spend(const struct sampler *s, int64_t now, int64_t share, int64_t credit)
 {
-	const uint64_t bytes = process_shares(pid).huge, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	return now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / share + credit;
+}
+
+/* Asking for them takes as long as reading the pages, which must not become rare. */
+static uint64_t huge_pages(struct sampler *s, pid_t pid, int64_t now)
+{
+	if (s->what == SAMPLER_ALL && s->way == RESIDENT_SCAN)
+		return s->resident.huge;
+	if (s->what == SAMPLER_ALL && !may_spend(s, now, 2 * PAGES_SHARE, 0))
+		return 0;
+	return process_shares(pid).huge / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* They make a process larger than what it wrote to, so only much of them matters. */
+static void take_huge_pages(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss,
+			    int64_t now)
+{
+	const uint64_t pages = huge_pages(s, pid, now), page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct mprof_fact fact = {
 		.what = MPROF_FACT_HUGE,
 		.pid = pid,
-		.huge_pages = (uint32_t)(bytes / page),
+		.huge_pages = (uint32_t)pages,
 	};
 
-	if (bytes < rss / 4 || bytes <= told_again(s, w->huge) || bytes / page > UINT32_MAX ||
+	if (pages < rss / page / 4 || pages <= told_again(s, w->huge) || pages > UINT32_MAX ||
 	    s->full)
 		return;
-	w->huge = bytes;
+	w->huge = pages;
 	s->full = append_fact(&s->file, w->number, &fact, NULL, 0) != 0;
 }
 
@@ -197,9 +218,7 @@ static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint
 	memcpy(payload + sizeof(head), s->resident.run, bytes);
 	write_extent(s, MPROF_EXTENT_RESIDENCY, w->number, payload, sizeof(head) + bytes);
 	free(payload);
-	/* It takes about as long as reading the pages, which must not become rare. */
-	if (now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / (2 * CPU_SHARE))
-		take_huge_pages(s, w, pid, rss);
+	take_huge_pages(s, w, pid, rss, now);
 }
 
 /* The same without the pages. */
@@ -208,13 +227,7 @@ static void take_shares(struct sampler *s, struct watched *w, pid_t pid, uint64_
 	w->residencies = 1;
 	w->residency_rss = rss;
 	w->residency_ns = now;
-	take_huge_pages(s, w, pid, rss);
-}
-
-/* Is the CPU time of this thread below its share, plus 2 ms? */
-static bool may_spend(const struct sampler *s, int64_t now)
-{
-	return now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / CPU_SHARE + 2 * MS;
+	take_huge_pages(s, w, pid, rss, now);
 }
 
 static void look_at(struct sampler *s, const struct mprof_process_entry *e, struct watched *w,
@@ -234,7 +247,7 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	s->running++;
 	if (s->what == SAMPLER_ALL)
 		keep_sample(s, w, &m, now);
-	if (!is_due(w, m.rss, now) || !may_spend(s, now))
+	if (!is_due(w, m.rss, now) || !may_spend(s, now, PAGES_SHARE, PAGES_CREDIT))
 		return;
 	if (s->what == SAMPLER_ALL)
 		take_residency(s, w, e->pid, m.rss, now);
@@ -250,7 +263,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 	const int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct mprof_process_entry e;
 
-	if (s->running < 2 || !may_spend(s, now) ||
+	if (s->running < 2 || !may_spend(s, now, PAGES_SHARE, PAGES_CREDIT) ||
 	    (s->rss <= s->together_rss + s->together_rss / 8 &&
 	     now - s->start_ns < 2 * (s->together_ns - s->start_ns) + 10 * MS))
 		return;
@@ -301,13 +314,20 @@ static void look_at_kills(struct sampler *s)
 {
 	const struct mprof_process_entry first = append_process(&s->file, 0);
 	const uint64_t ticks = append_ticks(&s->file);
+	const int64_t now = now_ns(CLOCK_MONOTONIC);
+	pid_t pid = 0;
 	struct mprof_fact fact = {
 		.what = MPROF_FACT_OOM,
 		.pid = getpid(),
 		.since_ticks = s->kills_ticks,
 	};
 
-	fact.how = oom_kills_more(&s->kills, first.state == MPROF_PROCESS_RUNNING ? first.pid : 0);
+	if (first.state == MPROF_PROCESS_RUNNING &&
+	    (now < s->start_ns + GROUP_AGE || now >= s->group_ns + GROUP_AGE)) {
+		s->group_ns = now;
+		pid = first.pid;
+	}
+	fact.how = oom_kills_more(&s->kills, pid);
 	s->kills_ticks = ticks;
 	if (fact.how && !s->full && append_fact(&s->file, 0, &fact, NULL, 0))
 		s->full = true;
