@@ -29,7 +29,7 @@
 #define ROUND_MAX	(100 * MS)
 #define CPU_SHARE	50	 /* a round may use this fraction of a CPU */
 #define PAGES_SHARE	80	 /* pages are read while the thread used less than this one ... */
-#define PAGES_CREDIT	(3 * MS) /* ... and this, for short programs */
+#define CREDIT		(3 * MS) /* ... and this, for short programs */
 #define GROUP_AGE	(1000 * MS) /* after this time, and then so often, groups are read again */
 #define SHARES_MOST	(100 * MS)  /* of one reading of the shares of all processes */
 #define SHARES_PAUSE	(1000 * MS) /* between looks at the processes of a profile, at most */
@@ -247,7 +247,7 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	s->running++;
 	if (s->what == SAMPLER_ALL)
 		keep_sample(s, w, &m, now);
-	if (!is_due(w, m.rss, now) || !may_spend(s, now, PAGES_SHARE, PAGES_CREDIT))
+	if (!is_due(w, m.rss, now) || !may_spend(s, now, PAGES_SHARE, CREDIT))
 		return;
 	if (s->what == SAMPLER_ALL)
 		take_residency(s, w, e->pid, m.rss, now);
@@ -263,7 +263,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 	const int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct mprof_process_entry e;
 
-	if (s->running < 2 || !may_spend(s, now, PAGES_SHARE, PAGES_CREDIT) ||
+	if (s->running < 2 || !may_spend(s, now, CPU_SHARE, CREDIT) ||
 	    (s->rss <= s->together_rss + s->together_rss / 8 &&
 	     now - s->start_ns < 2 * (s->together_ns - s->start_ns) + 10 * MS))
 		return;
