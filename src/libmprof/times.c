@@ -12,10 +12,11 @@
  *
  * Reading the clock costs something, which is measured beside each call and left to the reader to
  * subtract.  A call that takes long may have been interrupted, or wait.  If that can be noticed
- * (undisturbed.h), the time of other calls counts.  Then, or where it can't be noticed, the
- * thread's CPU time limits what is counted of later calls, and costs each of them a system call: at
- * the turn, a few calls before, because what follows a system call takes 100 ns longer, until the
- * processor has learnt again which branches the code takes.
+ * (undisturbed.h), the time of other calls counts, and after an interrupted one, the thread's CPU
+ * time limits what is counted of the next few.  Where it cannot be noticed, CPU time limits all
+ * that follow a long call for some time.  It is then read at the turn, a few calls before: what
+ * follows a system call takes 100 ns longer, until the processor has learnt again which branches
+ * the code takes.
  */
 #include <linux/time_types.h>
 #include <mprof/chance.h>
@@ -45,6 +46,7 @@ MPROF_STATIC_ASSERT(RECORD % MP_RECORD == 0, "units of mp_record_take()");
 struct mprof_real mp_untimed MP_HIDDEN;
 static struct mprof_real timed;
 static uint32_t on;
+static int notices;	 /* interruptions: mp_undisturbed() */
 static uint64_t longest; /* in steps; longer ones are compared with CPU time */
 static uint64_t hz;	 /* steps a second */
 
@@ -86,7 +88,7 @@ static void times_use(const struct mprof_real *functions)
 
 struct timing {
 	uint64_t from, to;
-	int may, watched;
+	int may;
 };
 
 /* Not once recording is suspended: the program may have forbidden the clock (seccomp.c). */
@@ -104,10 +106,13 @@ static uint64_t times_cpu_ns(int clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static __attribute__((noinline)) void times_begin(struct timing *timing)
+static __attribute__((noinline)) void times_begin(struct mprof_thread *t, struct timing *timing)
 {
 	timing->may = times_may_read();
-	timing->watched = mp_undisturbed_watch();
+	if (!notices)
+		return;
+	t->time_cpu = timing->may && t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	mp_undisturbed_watch();
 }
 
 /* Inlined: between the two readings is nothing but the call, as in times_cost(). */
@@ -117,13 +122,13 @@ static inline __attribute__((always_inline)) uint64_t times_read(const struct ti
 }
 
 /* How much of a long and perhaps interrupted call counts. */
-static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps, int watched)
+static uint64_t times_of_long(struct mprof_thread *t, uint64_t steps)
 {
 	const uint64_t cpu_ns = t->time_cpu;
 	const uint64_t now = cpu_ns ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	uint64_t used = longest;
 
-	t->time_long = watched ? SOON_SEEN : SOON;
+	t->time_long = notices ? SOON_SEEN : SOON;
 	if (now > cpu_ns)
 		used = (uint64_t)((unsigned __int128)(now - cpu_ns) * hz / 1000000000u);
 	return steps < used ? steps : used;
@@ -170,7 +175,7 @@ static void times_measure(unsigned fn, const struct timing *timing)
 	}
 	t->time_long -= t->time_long > 0;
 	if (steps > longest && !undisturbed)
-		steps = times_of_long(t, steps, timing->watched);
+		steps = times_of_long(t, steps);
 	times_add(&t->times->fn[fn], steps);
 }
 
@@ -195,7 +200,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
                                                              \
 		if (mprof_likely(!times_is_now(mprof_self))) \
 			return mp_untimed.name args;         \
-		times_begin(&timing);                        \
+		times_begin(mprof_self, &timing);            \
 		timing.from = times_read(&timing);           \
 		result = mp_untimed.name args;               \
 		timing.to = times_read(&timing);             \
@@ -214,7 +219,7 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 			mp_untimed.name args;                  \
 			return;                                \
 		}                                              \
-		times_begin(&timing);                          \
+		times_begin(mprof_self, &timing);              \
 		timing.from = times_read(&timing);             \
 		mp_untimed.name args;                          \
 		timing.to = times_read(&timing);               \
@@ -301,7 +306,7 @@ void mp_times_turn(struct mprof_thread *t)
 	if (!t->times)
 		return;
 	times_look_again();
-	t->time_cpu = t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	t->time_cpu = t->time_long && !notices ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	t->time_in = 1 + (uint32_t)chance_even(&t->time_random, NEAR / 2);
 	times_use(&timed);
 }
@@ -327,6 +332,8 @@ void mp_times_start(void)
 		hz <<= mprof_core.clock_shift;
 #endif
 	longest = hz / LONG_PER;
+	notices = mp_undisturbed_watch();
+	mp_undisturbed();
 	mp_local->times_cpu_from = times_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	on = 1;
 }

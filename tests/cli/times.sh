@@ -191,7 +191,7 @@ END
 }
 
 # Code that follows a system call takes longer, so none comes directly before a timed call.  All calls
-# of this allocator are long, and therefore compared with CPU time.
+# of this allocator are long, and therefore compared with CPU time if interruptions are not noticed.
 test_time_of_calls_after_system_calls() {
 	pairs_program
 	cat >marked.c <<'END'
@@ -220,7 +220,8 @@ void *realloc(void *p, size_t size) { return p ? NULL : malloc(size); }
 size_t malloc_usable_size(void *p) { return p ? ((size_t *)p)[-1] : 0; }
 END
 	cc -O1 -fno-builtin -shared -fPIC -o marked.so marked.c || bad 'marked.c does not compile'
-	run strace -f -e trace=getppid,clock_gettime -o calls "$mprof" record -a ./marked.so -o log -- ./pairs 1 20000
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 run strace -f -e trace=getppid,clock_gettime -o calls \
+		"$mprof" record -a ./marked.so -o log -- ./pairs 1 20000
 	awk '/THREAD_CPUTIME/ { if (calls == 1) near++; reads++; calls = 0 } /getppid/ { calls++ }
 		END { print (reads > 20), (near > reads / 8) }' calls >got
 	expect_same 'readings of the CPU time, directly before and after a call' "$(cat got)" '1 0'
@@ -279,4 +280,16 @@ test_time_of_a_waiting_allocator() {
 	pairs_program
 	slow_free 1
 	estimated_file has_estimate log "$mprof" record -a ./slow.so -o log -- ./pairs 1 30000
+}
+
+# Long calls that were not interrupted need no system call.
+test_time_of_long_calls() {
+	[ "$(printf '%s\n' 2.35 "$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)" | sort -V | head -1)" = 2.35 ] || return 0
+	pairs_program
+	slow_free
+	few_reads() { [ "$(grep -c THREAD_CPUTIME calls)" -lt 70 ]; }
+	again_until few_reads strace -f -e trace=clock_gettime -o calls "$mprof" record -q -a ./slow.so -o log -- ./pairs 1 60000
+	expect_same 'readings' "$(grep -c THREAD_CPUTIME calls | awk '{ print ($1 < 70) }')" 1
+	run "$mprof" report --json log
+	expect_same 'timed calls' "$(json out '.allocator_time.timed_calls > 150')" true
 }
