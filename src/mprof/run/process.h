@@ -21,8 +21,9 @@ struct process_memory {
 /* 0, or -errno: -ENOENT or -ESRCH if the process is gone. */
 int process_memory(pid_t pid, struct process_memory *m);
 
-/* Takes from the text of /proc/PID/status what is resident, its high-water mark, what is in swap, and
- * what the kernel counts as resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not. */
+/* Takes from the text of /proc/PID/status what is resident, its high-water mark, what is in swap,
+ * and what the kernel counts as resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not.
+ */
 void process_add_status(struct process_memory *m, const char *text);
 
 /* Bytes: what is in transparent huge pages, and its share of all that is resident (a page that n
