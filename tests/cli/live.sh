@@ -200,6 +200,15 @@ test_recording_of_a_pid() {
 	expect_status 3
 	expect_one_line_error
 	expect_text err "process $$ is not being recorded; 'mprof attach $$' profiles it from now on"
+	# One that reads a recording is not recorded into it.
+	"$mprof" record -q --no-compress -o other -- true
+	sleep 60 <other &
+	pid=$!
+	wait_for grep -qx sleep "/proc/$pid/comm"
+	run "$mprof" report "$pid"
+	expect_status 3
+	expect_text err "process $pid is not being recorded; "
+	kill "$pid"
 	# A process that has ended, and whose parent has not asked for its status.
 	perl -e '$p = fork; exit 0 unless $p; $| = 1; print "$p\n"; sleep 60' >zombie &
 	pid=$!

@@ -28,13 +28,14 @@ static void find_path(struct run_file_of *f)
 		*end = 0;
 }
 
-/* The library keeps the file open. */
+/* The library keeps the file open to write, as the mode of the link shows; others may read one. */
 static bool is_file(struct run_file_of *f, const char *fd, const char *magic)
 {
 	struct stat st;
 
 	snprintf(f->link, sizeof(f->link), "/proc/%d/fd/%.20s", (int)f->pid, fd);
-	if (stat(f->link, &st) || !S_ISREG(st.st_mode) ||
+	if (lstat(f->link, &st) || !(st.st_mode & S_IWUSR) || stat(f->link, &st) ||
+	    !S_ISREG(st.st_mode) ||
 	    file_head(f->link, &f->header, sizeof(f->header)) != sizeof(f->header) ||
 	    (magic ? memcmp(f->header.magic, magic, MPROF_MAGIC_SIZE) != 0
 		   : !mprof_is_magic(f->header.magic)))
