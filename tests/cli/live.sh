@@ -164,6 +164,8 @@ test_recording_of_a_pid() {
 		run "$mprof" check --max-peak 1K "$child"
 		expect_status 1
 		expect_text out 'failed max-peak: 75.2 KiB exceeds'
+		run "$mprof" check --baseline "$child" "$of/rec"
+		expect_status 0
 		run "$mprof" diff "$child" "$of/rec"
 		expect_words out "From $of/rec to $of/rec:"
 		if [ "$of" = record ]; then

@@ -221,7 +221,7 @@ int cmd_check(int argc, char **argv)
 
 	profile_cli_init(&o.cli);
 	if (!usage_take(&usage, argc, argv, &o))
-		status = running_find((char **)&o.log[DIFF_AFTER], 1);
+		status = running_find((char **)o.log, DIFF_SIDES);
 	if (!status)
 		status = check(&o);
 	profile_cli_release(&o.cli);

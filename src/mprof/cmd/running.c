@@ -43,7 +43,7 @@ int running_find(char **word, size_t words)
 	uint64_t pid;
 
 	for (size_t i = 0; i < words; i++) {
-		if (!as_pid(word[i], &pid))
+		if (!word[i] || !as_pid(word[i], &pid))
 			continue;
 		if (run_file_find(&f, (pid_t)pid, NULL, &err))
 			return cmd_error(STATUS_FILE, "%s", err.text);

@@ -13,7 +13,7 @@
 bool running_is_pid(const char *word);
 
 /*
- * Puts the path of its recording in place of each such word, and says so on stderr.  The paths stay
- * until mprof ends.  STATUS_OK, or STATUS_FILE after one line on stderr.
+ * Puts the path of its recording in place of each such word (NULL: no word), and says so on stderr.
+ * The paths stay until mprof ends.  STATUS_OK, or STATUS_FILE after one line on stderr.
  */
 int running_find(char **word, size_t words);
