@@ -249,16 +249,20 @@ MPROF_HOT int stacks_is(uint32_t id, uint64_t hash)
 	return __atomic_load_n(&stacks_entry(id)->hash, __ATOMIC_ACQUIRE) == hash;
 }
 
-/*
- * Makes `id` the last stack of this thread, and prefetches the entry of the stack that probably
- * follows.  With several threads the hints do not change, because threads would overwrite each
- * other's.
- */
+/* May the hints of an entry change?  Threads would overwrite each other's for ever, and wait for
+ * the cache line: with several, the first two that followed stay. */
+MPROF_HOT int stacks_learns(const struct entry *e)
+{
+	return !mp_local->threaded || !__atomic_load_n(&e->other, __ATOMIC_RELAXED);
+}
+
+/* Makes `id` the last stack of this thread, and prefetches the entry of the stack that probably
+ * follows. */
 MPROF_HOT void stacks_follow(struct stack_cache *c, uint32_t id)
 {
 	struct entry *before = stacks_entry(c->last);
 
-	if (c->follower != id && !mp_local->threaded) {
+	if (c->follower != id && stacks_learns(before)) {
 		__atomic_store_n(&before->other, c->follower, __ATOMIC_RELAXED);
 		__atomic_store_n(&before->next, id, __ATOMIC_RELAXED);
 	}
@@ -293,7 +297,7 @@ MPROF_HOT uint32_t stacks_look(struct stack_cache *c, uint64_t hash)
 		return 0;
 	if (mprof_unlikely(!stacks_is(id, hash))) {
 		id = __atomic_load_n(&stacks_entry(c->last)->other, __ATOMIC_RELAXED);
-		if (mp_local->threaded || !stacks_is(id, hash))
+		if (!stacks_is(id, hash))
 			id = stacks_find(t, hash);
 		if (mprof_unlikely(!id))
 			return 0;
