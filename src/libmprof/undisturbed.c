@@ -4,12 +4,11 @@
  */
 #include "undisturbed.h"
 
-#include <features.h>
 #include <mprof/module.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#if __GLIBC_PREREQ(2, 35)
+#if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #endif
 
