@@ -616,6 +616,39 @@ json_of_huge() {
 	json huge.json '.processes[0].huge_pages_bytes'
 }
 
+# Looking at many processes takes all the time that mprof may use.  Their pages are read, too.
+test_peak_rss_parts_of_many_processes() {
+	cat >many.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 40; i++)
+		if (!fork()) {
+			char *p = memset(malloc(4 << 20), 1, 4 << 20);
+			rest(2500);
+			_exit(p[argc] != 1);
+		}
+	while (wait(NULL) > 0)
+		;
+	return !argv;
+}
+END
+	compile many -include "$here/rest.h"
+	again_until '[ -z "$(without_parts 10 20 30 41)" ]' report_of ./many
+	expect_same 'processes without parts' "$(without_parts 10 20 30 41)" ''
+}
+
+without_parts() { # PROCESS...
+	local process
+	for process; do
+		"$mprof" report peak-rss --process "$process" --json log >parts.json
+		[ "$(json parts.json '.parts.live_bytes // 0')" -gt 4000000 ] || printf '%s ' "$process"
+	done
+}
+
 # Forks share what they only read: the sum of their resident sizes tells nothing.
 test_peak_rss_of_all_processes_together() {
 	cat >forks.c <<'END'

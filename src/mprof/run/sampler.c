@@ -27,9 +27,9 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50	 /* a round may use this fraction of a CPU */
-#define PAGES_SHARE	80	 /* pages are read while the thread used less than this one ... */
-#define CREDIT		(3 * MS) /* ... and this, for short programs */
+#define CPU_SHARE	50	    /* a round may use this fraction of a CPU */
+#define PAGES_SHARE	80	    /* pages are read while that has used less than this one ... */
+#define CREDIT		(3 * MS)    /* ... and this, for short programs */
 #define GROUP_AGE	(1000 * MS) /* after this time, and then so often, groups are read again */
 #define SHARES_MOST	(100 * MS)  /* of one reading of the shares of all processes */
 #define SHARES_PAUSE	(1000 * MS) /* between looks at the processes of a profile, at most */
@@ -62,6 +62,7 @@ struct sampler {
 	enum resident_way way;
 	struct resident resident;
 	int64_t start_ns, looked_ns;
+	int64_t pages_ns;	 /* CPU time of reading pages and shares */
 	struct watched *watched; /* one for each entry of the table */
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
@@ -160,10 +161,11 @@ static uint64_t told_again(const struct sampler *s, uint64_t told)
 	return s->what == SAMPLER_SHARES ? told + told / 8 : told;
 }
 
-/* Is the CPU time of this thread below 1 / `share`, plus `credit`? */
-static bool may_spend(const struct sampler *s, int64_t now, int64_t share, int64_t credit)
+/* Is this CPU time below 1 / `share`, plus `credit`? */
+static bool may_spend(const struct sampler *s, int64_t used, int64_t now, int64_t share,
+		      int64_t credit)
 {
-	return now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / share + credit;
+	return used < (now - s->start_ns) / share + credit;
 }
 
 /* Asking for them takes as long as reading the pages, which must not become rare. */
@@ -171,7 +173,7 @@ static uint64_t huge_pages(struct sampler *s, pid_t pid, int64_t now)
 {
 	if (s->what == SAMPLER_ALL && s->way == RESIDENT_SCAN)
 		return s->resident.huge;
-	if (s->what == SAMPLER_ALL && !may_spend(s, now, 2 * PAGES_SHARE, 0))
+	if (s->what == SAMPLER_ALL && !may_spend(s, s->pages_ns, now, 2 * PAGES_SHARE, 0))
 		return 0;
 	return process_shares(pid).huge / (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -234,6 +236,7 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 		    int64_t now)
 {
 	struct process_memory m;
+	int64_t begin;
 
 	if (w->number != e->number) {
 		w->number = e->number;
@@ -247,12 +250,15 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	s->running++;
 	if (s->what == SAMPLER_ALL)
 		keep_sample(s, w, &m, now);
-	if (!is_due(w, m.rss, now) || !may_spend(s, now, PAGES_SHARE, CREDIT))
+	/* Not the thread's time: of many processes, samples alone take all of its share. */
+	if (!is_due(w, m.rss, now) || !may_spend(s, s->pages_ns, now, PAGES_SHARE, CREDIT))
 		return;
+	begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (s->what == SAMPLER_ALL)
 		take_residency(s, w, e->pid, m.rss, now);
 	else
 		take_shares(s, w, e->pid, m.rss, now);
+	s->pages_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 /* What the resident sizes of processes add up to counts the pages several times that forks share
@@ -263,7 +269,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 	const int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct mprof_process_entry e;
 
-	if (s->running < 2 || !may_spend(s, now, CPU_SHARE, CREDIT) ||
+	if (s->running < 2 || !may_spend(s, begin, now, CPU_SHARE, CREDIT) ||
 	    (s->rss <= s->together_rss + s->together_rss / 8 &&
 	     now - s->start_ns < 2 * (s->together_ns - s->start_ns) + 10 * MS))
 		return;
