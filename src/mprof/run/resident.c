@@ -33,6 +33,7 @@ struct pm_scan_arg {
 };
 #define SCAN_IOCTL   _IOWR('f', 16, struct pm_scan_arg)
 #define SCAN_PRESENT (1u << 3)
+#define SCAN_ZERO    (1u << 5) /* the kernel's page of zeros: read, but never written */
 #define SCAN_HUGE    (1u << 6)
 #define HUGETLBFS    " /anon_hugepage" /* path of a mapping with MAP_HUGETLB */
 
@@ -67,7 +68,8 @@ static int scan(struct resident *r, int fd, uint64_t start, uint64_t end, uint64
 				   .end = end,
 				   .vec = (uintptr_t)region,
 				   .vec_len = REGIONS,
-				   .category_mask = SCAN_PRESENT,
+				   .category_inverted = SCAN_ZERO,
+				   .category_mask = SCAN_PRESENT | SCAN_ZERO,
 				   .return_mask = SCAN_PRESENT | SCAN_HUGE };
 	uint64_t pages;
 	int i, n, code = 0;
