@@ -841,3 +841,32 @@ END
 	run "$mprof" report --json log
 	expect_same 'the line in a library of Go' "$(json out '.findings[] | select(.finding == "temporary") | "\(.file | split("/") | last):\(.line) \(.part)"')" 'text.go:10 1000'
 }
+
+# Code that has no call frame information is left by its frame pointer; 0 marks the outermost frame.
+test_stacks_that_end_and_that_lose_their_way_differ() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cat >stubs.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define STUBS 3500
+int main(void)
+{
+	/* push %rbp; mov %rsi, %rbp; mov %rdi, %rax; mov $16, %edi; call *%rax; pop %rbp; ret */
+	static const unsigned char stub[16] = { 0x55, 0x48, 0x89, 0xf5, 0x48, 0x89, 0xf8, 0xbf,
+						16, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+	char *code = mmap(0, STUBS * 16, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < STUBS; i++)
+		memcpy(code + i * 16, stub, 16);
+	for (long frame = 0; frame < 2; frame++)
+		for (int i = 0; i < STUBS; i++)
+			free(((void *(*)(void *(*)(size_t), long))(code + 16 * i))(malloc, frame));
+	return 0;
+}
+END
+	compile stubs
+	"$mprof" record -o log -- ./stubs 2>/dev/null
+	"$mprof" dump --stacks --function malloc log >dump
+	expect_same 'different stacks' "$(awk -F'\t' '!/^@/ && !had[$NF]++' dump | wc -l)" 7000
+}
