@@ -164,7 +164,7 @@ static void times_measure(unsigned fn, const struct timing *timing)
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t steps = timing->to - timing->from;
-	const int undisturbed = mp_undisturbed();
+	const int undisturbed = notices && mp_undisturbed();
 	const uint64_t cost = times_cost();
 
 	if (!t->times)
@@ -332,8 +332,7 @@ void mp_times_start(void)
 		hz <<= mprof_core.clock_shift;
 #endif
 	longest = hz / LONG_PER;
-	notices = mp_undisturbed_watch();
-	mp_undisturbed();
+	notices = mp_undisturbed_known();
 	mp_local->times_cpu_from = times_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	on = 1;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys.h"
+
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #endif
@@ -32,14 +34,35 @@ static uint64_t *rseq_current(void)
 			    offsetof(struct rseq, rseq_cs));
 }
 
-int mp_undisturbed_watch(void)
+/* Since Linux 6.19 a thread that loses its processor in a system call, where no sequence can be,
+ * may keep its reference: one that waited for a lock would seem to have run. */
+static int kernel_tells(void)
+{
+	char name[6][65]; /* struct utsname of the kernel */
+	unsigned version[2] = { 0, 0 }, part = 0;
+
+	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) != 0)
+		return 0;
+	for (const char *p = name[2]; *p; p++) {
+		if (*p >= '0' && *p <= '9')
+			version[part] = version[part] * 10 + (unsigned)(*p - '0');
+		else if (*p != '.' || ++part == 2)
+			break;
+	}
+	return version[0] < 6 || (version[0] == 6 && version[1] < 19);
+}
+
+int mp_undisturbed_known(void)
+{
+	return rseq_current() && kernel_tells();
+}
+
+void mp_undisturbed_watch(void)
 {
 	uint64_t *current = rseq_current();
 
-	if (!current)
-		return 0;
-	__atomic_store_n(current, (uintptr_t)&empty, __ATOMIC_RELAXED);
-	return 1;
+	if (current)
+		__atomic_store_n(current, (uintptr_t)&empty, __ATOMIC_RELAXED);
 }
 
 int mp_undisturbed(void)
@@ -52,10 +75,12 @@ int mp_undisturbed(void)
 	return 1;
 }
 #else
-int mp_undisturbed_watch(void)
+int mp_undisturbed_known(void)
 {
 	return 0;
 }
+
+void mp_undisturbed_watch(void) {}
 
 int mp_undisturbed(void)
 {

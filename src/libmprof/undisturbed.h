@@ -9,7 +9,8 @@
  */
 #pragma once
 
-/* Returns 0 if this cannot be known here; mp_undisturbed() then returns 0, too. */
-int mp_undisturbed_watch(void);
-/* Has the thread run without a pause and without a signal since? */
+/* Can this be known here? */
+int mp_undisturbed_known(void);
+void mp_undisturbed_watch(void);
+/* Has the thread run without a pause and without a signal since?  Call it only if this is known. */
 int mp_undisturbed(void);
