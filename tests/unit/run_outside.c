@@ -258,17 +258,20 @@ END_TEST
  */
 START_TEST(test_memory_of_a_process_with_many_groups)
 {
-	gid_t group[1000];
+	enum { FIT = 1000, MANY = 5000 };
+	gid_t group[MANY];
 	struct process_memory m;
 	int status;
 	pid_t child = fork();
 
 	if (!child) {
-		for (size_t i = 0; i < 1000; i++)
+		for (size_t i = 0; i < MANY; i++)
 			group[i] = 1000000000 + (gid_t)i;
-		if (setgroups(1000, group)) /* only root may */
+		if (setgroups(FIT, group)) /* only root may */
 			_exit(0);
-		_exit(process_memory(getpid(), &m) || !m.peak_rss);
+		if (process_memory(getpid(), &m) || !m.peak_rss)
+			_exit(1);
+		_exit(setgroups(MANY, group) || process_memory(getpid(), &m) || !m.rss_anon);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);

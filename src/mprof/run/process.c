@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * process.c - reads /proc/PID/stat and status, /proc/meminfo, and limits of control groups.
+ * process.c - reads /proc/PID/stat, status and statm, /proc/meminfo, and limits of control groups.
  */
 #include "process.h"
 
@@ -60,6 +60,18 @@ void process_add_status(struct process_memory *m, const char *text)
 	m->swapped = status_bytes(text, "\nVmSwap:");
 }
 
+/* Where status does not tell it: before Linux 4.5, and in gVisor. */
+static uint64_t statm_anon(pid_t pid, uint64_t page)
+{
+	uint64_t resident = 0, shared = 0;
+	char text[256];
+
+	if (read_file(pid, "statm", text, sizeof(text)) ||
+	    sscanf(text, "%*s %" SCNu64 " %" SCNu64, &resident, &shared) != 2)
+		return 0;
+	return (resident > shared ? resident - shared : 0) * page;
+}
+
 int process_memory(pid_t pid, struct process_memory *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0;
@@ -78,8 +90,11 @@ int process_memory(pid_t pid, struct process_memory *m)
 		return -EBADMSG;
 	m->rss = resident * page;
 	m->rss_anon = m->peak_rss = m->swapped = 0;
-	if (!read_file(pid, "status", text, sizeof(text)))
-		process_add_status(m, text);
+	if (read_file(pid, "status", text, sizeof(text)))
+		return 0;
+	process_add_status(m, text);
+	if (m->rss && !strstr(text, "\nRssAnon:"))
+		m->rss_anon += statm_anon(pid, page);
 	return 0;
 }
 
