@@ -45,9 +45,15 @@ MPROF_HOT int log_look(unsigned large, uint64_t now)
 	return mprof_unlikely(now >= look_times[large]) && host->look(large, now);
 }
 
-static void log_put(struct mprof_thread *t, uint64_t word)
+/* [hot] A handler may jump out anywhere: a word counts once it is there, else a zero would count.
+ */
+MPROF_HOT void log_put(struct mprof_thread *t, uint64_t word)
 {
-	*t->cur++ = word;
+	uint64_t *at = t->cur;
+
+	*at = word;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->cur = at + 1;
 }
 
 /* Stores the head word last: until then the reader sees the end of the slot. */
@@ -60,6 +66,7 @@ static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint
 	/* Pairs with a reader of the live slot: the values are stored before the head. */
 	__atomic_store_n(head, mprof_word_long(e->fn, dt, e->flags & 255, e->error),
 			 __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->cur = head + MPROF_LONG_WORDS;
 }
 
@@ -170,9 +177,8 @@ MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, u
 			   t->end - t->cur < log_block_words(fn)))
 		return 0;
 	if (count != 1)
-		*t->cur++ = mprof_word_count(count);
-	*t->cur = mprof_word_alloc(tag, dt, bytes, usable - bytes, delta);
-	t->cur++;
+		log_put(t, mprof_word_count(count));
+	log_put(t, mprof_word_alloc(tag, dt, bytes, usable - bytes, delta));
 	t->last_ticks = now;
 	t->last_addr = (uintptr_t)ptr;
 	return 1;
@@ -185,8 +191,7 @@ MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, co
 
 	if (mprof_unlikely(!mprof_free_is_short(dt, (uintptr_t)ptr) || t->cur == t->end))
 		return 0;
-	*t->cur = mprof_word_free(tag, dt, (uintptr_t)ptr);
-	t->cur++;
+	log_put(t, mprof_word_free(tag, dt, (uintptr_t)ptr));
 	t->last_ticks = now;
 	return 1;
 }

@@ -62,7 +62,7 @@ MPROF_HOT void log_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 			uint32_t id = mprof_core.capture(t, at.pc, at.sp, at.fp);
 
 			if (id != t->last_stack && t->cur != t->end) {
-				*t->cur++ = mprof_word_stack(0, id);
+				log_put(t, mprof_word_stack(0, id));
 				t->last_stack = id;
 			}
 		}

@@ -178,7 +178,7 @@ MPROF_HOT void both_log_block(struct mprof_thread *t, unsigned fn, uint64_t tick
 
 	if (mprof_likely(tag && t->end - t->cur > log_block_words(fn) && both_logs(ticks))) {
 		if (stack != t->last_stack) {
-			*t->cur++ = mprof_word_stack(0, stack);
+			log_put(t, mprof_word_stack(0, stack));
 			t->last_stack = stack;
 		}
 		if (mprof_likely(log_put_block(t, tag, fn, ticks, ptr, size, usable, arg)))

@@ -870,3 +870,38 @@ END
 	"$mprof" dump --stacks --function malloc log >dump
 	expect_same 'different stacks' "$(awk -F'\t' '!/^@/ && !had[$NF]++' dump | wc -l)" 7000
 }
+
+# A handler jumps out of a call, perhaps while its event is being stored.
+test_jumps_out_of_events_leave_the_trace_valid() {
+	cat >leaves.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+static sigjmp_buf env;
+static volatile sig_atomic_t armed;
+static void leave(int signal)
+{
+	if (armed) {
+		armed = 0;
+		siglongjmp(env, signal);
+	}
+}
+int main(void)
+{
+	struct itimerval often = { { 0, 100 }, { 0, 100 } };
+	signal(SIGALRM, leave);
+	setitimer(ITIMER_REAL, &often, 0);
+	for (volatile int i = 0; i < 100000; i++)
+		if (!sigsetjmp(env, 1)) {
+			armed = 1;
+			munmap(mmap(0, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 65536);
+			armed = 0;
+		}
+	return 0;
+}
+END
+	compile leaves
+	"$mprof" record -q -o log -- ./leaves 2>said
+	expect_no_text said damaged
+}
