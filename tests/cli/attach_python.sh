@@ -295,7 +295,8 @@ test_attach_python_says() {
 	expect_text err 'small objects are not recorded; start it with PYTHONMALLOC=malloc'
 	attach_expect_end 7
 	"$mprof" report leaks --top 0 --json a.profile >r.json
-	expect_same 'what a thread left' "$(json r.json '[.rows[] | select(any(.stack[]; .function == "thread")) | .blocks.leaked] | add')" 50
+	# The interpreter may keep a block, too.
+	expect_same 'what a thread left' "$(json r.json '[.rows[] | select(any(.stack[]; .function == "thread")) | .blocks.leaked] | add | . >= 50 and . < 55')" true
 	# No Python, and an older one.
 	attach_program
 	attach_start
