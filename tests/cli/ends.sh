@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 	pid_t first = getpid();
 	if (daemon(1, 1))
 		return 1;
-	while (getppid() == first) /* what is live then is no sum */
+	while (getppid() == first) /* until then, its block is live, too */
 		usleep(1000);
 	for (int i = 0; i < 20 || access("go", F_OK); i++) {
 		if (i < 20)

@@ -471,7 +471,7 @@ nearly_all_outside() {
 	tr -s ' \n' ' ' <out | grep -qE '[.] (8[5-9]|9[0-9]) % of the private resident memory of the program did not come from malloc'
 }
 
-# Of a block that is not written to as a whole, only a part is in memory: the rest is not malloc's.
+# Only what a program wrote to of a large block is in memory: other memory is not malloc's.
 test_memory_beside_a_large_block() {
 	cat >beside.c <<'END'
 #define _GNU_SOURCE

@@ -3,7 +3,7 @@
  * rest.h - for programs that rest until mprof has seen their memory; compile includes it.
  *
  * Pages are read when memory has grown by an eighth, or when the program is twice as old as at the
- * last reading (src/mprof/run/sampler.c).  So the rest is as long, whatever the machine needs.
+ * last reading (src/mprof/run/sampler.c).  So rest() waits for twice the age of the program.
  */
 #define _GNU_SOURCE
 #include <time.h>

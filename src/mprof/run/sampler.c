@@ -27,9 +27,9 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50	    /* a round may use this fraction of a CPU */
-#define PAGES_SHARE	80	    /* pages are read while that has used less than this one ... */
-#define CREDIT		(3 * MS)    /* ... and this, for short programs */
+#define CPU_SHARE	50	 /* a round may use this fraction of a CPU */
+#define PAGES_SHARE	80	 /* reading pages, and adding up shares, use less than this ... */
+#define CREDIT		(3 * MS) /* ... and this, for short programs */
 #define GROUP_AGE	(1000 * MS) /* after this time, and then so often, groups are read again */
 #define SHARES_MOST	(100 * MS)  /* of one reading of the shares of all processes */
 #define SHARES_PAUSE	(1000 * MS) /* between looks at the processes of a profile, at most */
@@ -63,6 +63,7 @@ struct sampler {
 	struct resident resident;
 	int64_t start_ns, looked_ns;
 	int64_t pages_ns;	 /* CPU time of reading pages and shares */
+	int64_t sums_ns;	 /* CPU time of adding up the shares of all processes */
 	struct watched *watched; /* one for each entry of the table */
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
@@ -269,7 +270,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 	const int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct mprof_process_entry e;
 
-	if (s->running < 2 || !may_spend(s, begin, now, CPU_SHARE, CREDIT) ||
+	if (s->running < 2 || !may_spend(s, s->sums_ns, now, PAGES_SHARE, CREDIT) ||
 	    (s->rss <= s->together_rss + s->together_rss / 8 &&
 	     now - s->start_ns < 2 * (s->together_ns - s->start_ns) + 10 * MS))
 		return;
@@ -284,6 +285,7 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 		fact.together_bytes += process_shares(e.pid).pss;
 		fact.how++;
 	}
+	s->sums_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (fact.together_bytes <= told_again(s, s->together) || s->full)
 		return;
 	s->together = fact.together_bytes;
