@@ -45,7 +45,9 @@ MPROF_HOT int log_look(unsigned large, uint64_t now)
 	return mprof_unlikely(now >= look_times[large]) && host->look(large, now);
 }
 
-/* [hot] A handler may jump out anywhere: a word counts once it is there, else a zero would count.
+/*
+ * [hot] Two stores, in this order: a handler may jump out between them, and a word that counts but
+ * was not stored would damage the chunk.
  */
 MPROF_HOT void log_put(struct mprof_thread *t, uint64_t word)
 {

@@ -137,7 +137,7 @@ struct mprof_thread {
 	uint32_t time_in;    /* calls to the one that is timed; 0 = none */
 	uint32_t time_long;  /* timed calls that are compared with CPU time */
 	uint32_t time_words; /* in the slot when time_left was last reduced */
-	uint64_t time_cpu;   /* ns that the thread had used at its turn; 0 = not read */
+	uint64_t time_cpu;   /* ns that the thread had used before the timed call; 0 = not read */
 };
 
 /*

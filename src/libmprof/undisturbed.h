@@ -9,8 +9,9 @@
  */
 #pragma once
 
-/* Can this be known here? */
+/* Can this be known here?  One system call. */
 int mp_undisturbed_known(void);
+/* Begins to watch the calling thread.  Call this and the next one only if the answer is known. */
 void mp_undisturbed_watch(void);
-/* Has the thread run without a pause and without a signal since?  Call it only if this is known. */
+/* Has the thread run without a pause and without a signal since?  Ends the watch. */
 int mp_undisturbed(void);
