@@ -286,7 +286,7 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 	if (l->full)
 		sizes_add(&l->a->sizes, e->size, r->slack);
 	if (l->a && l->areas)
-		resident_began(l->areas, e->addr, e->size);
+		resident_began(l->areas, e);
 	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0))
 		new_peak(l, e);
 }

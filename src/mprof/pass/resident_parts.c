@@ -125,7 +125,7 @@ static void batch(void *self, const struct batch *b)
 		if (n->did & NOTE_ENDED)
 			resident_ended(a, &n->old);
 		if (n->did & NOTE_BEGAN)
-			resident_began(a, b->event[i].addr, b->event[i].size);
+			resident_began(a, &b->event[i]);
 	}
 }
 

@@ -113,15 +113,21 @@ ALWAYS_INLINE void resident_area(struct resident_areas *a, uint64_t key)
 		resident_area_add(a, key);
 }
 
-/* A block began.  For a huge block that is mostly not in memory, its ends suffice. */
-ALWAYS_INLINE void resident_began(struct resident_areas *a, uint64_t addr, uint64_t size)
+/*
+ * A block began.  For a huge block that is mostly not in memory, its ends suffice.  A mapping of
+ * its own leaves nothing behind, and the program may map something else there.
+ */
+ALWAYS_INLINE void resident_began(struct resident_areas *a, const struct event *e)
 {
-	const uint64_t first = addr >> RESIDENT_AREA_SHIFT;
-	const uint64_t last = (addr + size - (size != 0)) >> RESIDENT_AREA_SHIFT;
+	const uint64_t first = e->addr >> RESIDENT_AREA_SHIFT;
+	const uint64_t last = (e->addr + e->size - (e->size != 0)) >> RESIDENT_AREA_SHIFT;
 
-	resident_area(a, first);
-	if (__builtin_expect(last > first, 0))
+	if (__builtin_expect(last > first, 0)) {
+		if (heap_is_own_mapping(e->addr, e->usable, RESIDENT_PAGE))
+			return;
 		resident_area(a, last);
+	}
+	resident_area(a, first);
 }
 
 ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *old)
