@@ -27,7 +27,7 @@
 #include "sites.h"
 #include "walk.h"
 
-#define MILESTONES_TRACE (1u << 18) /* in bytes: reading a shorter trace costs no more */
+#define MILESTONES_TRACE (1u << 16) /* in bytes: a shorter trace is read in a few ms */
 #define MILESTONES_APART 32u	    /* events for each live block and site */
 
 struct milestones;
