@@ -190,9 +190,14 @@ def preload(mode, where, unwind="none"):
     return Launch(env={"LD_PRELOAD": LIBRARY, "MPROF_CONF": conf}, files=files)
 
 
-def record(where, name="record.log"):
-    path = os.path.join(where, name)
-    return Launch(prefix=[MPROF, "record", "-o", path, "--"], files=[path])
+def record(where, *options):
+    path = os.path.join(where, "record.log")
+    return Launch(prefix=[MPROF, "record", *options, "-o", path, "--"], files=[path])
+
+
+def first(where):
+    """For a command of mprof whose cache on disk has nothing yet."""
+    return Launch(env={"XDG_CACHE_HOME": tempfile.mkdtemp(prefix="cache.", dir=where)})
 
 
 def heaptrack(where, *options):

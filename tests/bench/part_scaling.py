@@ -43,7 +43,7 @@ class Point:
     """One raw trace: what compressing it and reading the result cost, an event."""
 
     def __init__(self, where, axis, option, value, pairs, repetitions):
-        self.axis, self.value = axis, value_of(axis, value)
+        self.where, self.axis, self.value = where, axis, value_of(axis, value)
         self.raw = os.path.join(where, "scaling.raw")
         self.packed = os.path.join(where, "scaling.log")
         words = [measure.CHURN, "-d", "5", "-n", str(pairs)]
@@ -67,7 +67,7 @@ class Point:
         measure.progress("scaling: %s %d, %s" % (self.axis, self.value, name or "this build"))
         shutil.copyfile(self.raw, self.packed)
         cost = measure.run(measure.Launch(), [mprof, "compress", self.packed])
-        read = measure.run(measure.Launch(), [mprof, "report", self.packed])
+        read = measure.run(measure.first(self.where), [mprof, "report", self.packed])
         self.report.add(name, read.cpu_ns)
         self.peak.add(name + "compress", cost.peak_kib)
         self.peak.add(name + "report", read.peak_kib)
