@@ -288,6 +288,7 @@ install: all
 	install -m 755 $(O)/mprof_replay $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	install -m 755 $(O)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION)
 	install -m 755 $(O)/libmprof_mpi.so $(O)/libmprof_python.so $(DESTDIR)$(LIBDIR)
+	install -m 644 $(O)/libmprof.a $(DESTDIR)$(LIBDIR)
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
 	$(pc) >$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
@@ -300,6 +301,7 @@ uninstall:
 	rm -f $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
 		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof_mpi.so $(DESTDIR)$(LIBDIR)/libmprof_python.so \
+		$(DESTDIR)$(LIBDIR)/libmprof.a \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
 		$(foreach s,$(SECTIONS),$(patsubst $(O)/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(filter %.$(s),$(MANPAGES)))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof \

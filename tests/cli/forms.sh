@@ -293,7 +293,7 @@ test_install_and_uninstall() {
 	expect_text i/usr/lib/pkgconfig/mprof.pc "Version: $(sed -n 's/^VERSION := //p' "$root/Makefile")"
 	expect_text i/usr/lib/pkgconfig/mprof.pc "libdir=/usr/lib"
 	expect_no_text i/usr/lib/pkgconfig/mprof.pc '@'
-	for file in lib/pkgconfig/mprof.pc include/mprof/format.h share/man/man1/mprof.1 \
+	for file in lib/libmprof.a lib/pkgconfig/mprof.pc include/mprof/format.h share/man/man1/mprof.1 \
 		share/man/man1/mprof-report.1 share/man/man5/mprof-trace.5 share/man/man7/libmprof.7 share/bash-completion/completions/mprof \
 		share/zsh/site-functions/_mprof; do
 		[ -s "i/usr/$file" ] || bad "$file is not installed"
