@@ -109,6 +109,7 @@ START_TEST(wrappers_are_known)
 		  "_ZNSt12_Vector_baseIiSaIiEE11_M_allocateEm", PATHS_WRAPPER },
 		{ "g_malloc0_n", "g_malloc0_n", PATHS_WRAPPER },
 		{ "xrealloc", "xrealloc", PATHS_WRAPPER },
+		{ "_obstack_newchunk", "_obstack_newchunk", PATHS_WRAPPER },
 		{ "xrealloc_all", "xrealloc_all", PATHS_LIBRARY },
 		{ "PyMem_RawMalloc", "PyMem_RawMalloc", PATHS_WRAPPER },
 		{ "AcquireAlignedMemory", "AcquireAlignedMemory", PATHS_WRAPPER },
