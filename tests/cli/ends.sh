@@ -161,6 +161,49 @@ END
 	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./other.so
 }
 
+# A daemon whose end nothing tells: what it and the process that started it left was live, and grew,
+# also in a profile, which has no time of each call.
+test_killed_daemon() {
+	cat >daemon.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *grow(void) { void *p = malloc(1000); return p; }
+int main(void)
+{
+	for (int i = 0; i < 150; i++)
+		grow();
+	if (fork()) {
+		usleep(100000);
+		_exit(0);
+	}
+	for (int i = 0; i < 300; i++, usleep(2000))
+		grow();
+	FILE *f = fopen("new", "w");
+	fprintf(f, "%d\n", getpid());
+	fclose(f);
+	rename("new", "pid");
+	for (;; usleep(2000))
+		grow();
+}
+END
+	compile daemon
+	for mode in record profile; do
+		rm -f pid
+		"$mprof" $mode -q -o file -- ./daemon >/dev/null 2>&1
+		wait_for test -f pid
+		run "$mprof" report file
+		expect_words out ' KiB is live now, '
+		kill -KILL "$(cat pid)"
+		wait_for eval '! kill -0 "$(cat pid)" 2>/dev/null'
+		run "$mprof" report file
+		expect_words out ' ended; its fork, process 2, went on and may have freed its blocks'
+		expect_words out ' KiB was live at the end, '
+		expect_no_text out 'ever freed'
+		rm -f file
+	done
+}
+
 # A process that goes on after the first one: when each ended, that it still runs, and that it may
 # have freed what the first one left.
 test_end_of_a_daemon() {

@@ -48,8 +48,6 @@ static int give(const struct reading *r, struct profile *p, struct site_lanes *l
 	r->a->sampled = p->sites.totals.estimated || (p->sites.totals.period && !p->total.calls);
 	r->a->calls = r->a->sampled ? p->total.error.samples : lanes->calls;
 	r->a->threads = lanes->threads;
-	if (p->walk.last_ticks > r->a->tree.end_ticks) /* a process may still run */
-		r->a->tree.end_ticks = p->walk.last_ticks;
 	ret = findings_make(r->f, r->a, r->trace, r->options, err);
 	r->a->findings = ret ? NULL : r->f;
 	overview_runs(r->f, &r->a->tree);

@@ -79,30 +79,6 @@ const char *site_totals_lack(const struct sites_options *o, const struct trace *
 	return NULL;
 }
 
-uint64_t site_totals_end(const struct trace *t)
-{
-	const struct trace_fact *fact;
-	const struct trace_totals *part;
-	uint64_t end = trace_header(t)->start_ticks;
-	size_t i, n = trace_facts(t, &fact);
-
-	for (i = 0; i < n; i++)
-		end = fact[i].fact->ticks > end ? fact[i].fact->ticks : end;
-	n = trace_totals(t, &part);
-	for (i = 0; i < n; i++) {
-		const struct mprof_heap_totals *h = part[i].data;
-		const struct mprof_course *c = part[i].data;
-		uint64_t last = 0;
-
-		if (part[i].kind == MPROF_EXTENT_HEAP)
-			last = h->step_ticks > h->peak_ticks ? h->step_ticks : h->peak_ticks;
-		else if (part[i].kind == MPROF_EXTENT_COURSE && c->steps <= MPROF_STEPS)
-			last = c->began_ticks + c->steps * c->step_ticks;
-		end = last > end ? last : end;
-	}
-	return end;
-}
-
 static void add_lane(struct site_lanes *to, const struct mprof_lane *from)
 {
 	unsigned i;
@@ -306,7 +282,7 @@ static void add_between(const struct owner *o, struct sites *s)
 /* Finds whose growth is known, after rank_owners(). */
 static void find_growth(struct owner *list, size_t n, const struct trace *t, struct sites *s)
 {
-	const uint64_t start = trace_header(t)->start_ticks, end = site_totals_end(t);
+	const uint64_t start = trace_header(t)->start_ticks, end = trace_totals_end(t);
 	const struct owner *best = NULL;
 
 	if (memcmp(trace_header(t)->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))

@@ -62,6 +62,3 @@ struct site_now {
 	uint64_t peak_bytes; /* of the one with the highest, also of those that are gone */
 };
 void site_now_read(struct site_now *now, const struct trace *t, const struct tree *tree);
-
-/* Returns the latest time in the file, in ticks. */
-uint64_t site_totals_end(const struct trace *t);

@@ -609,7 +609,7 @@ static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
 	size_t i;
 
 	r->start_ticks = in->header->start_ticks;
-	r->end_ticks = seen;
+	r->end_ticks = seen > in->totals_end ? seen : in->totals_end;
 	for (i = 0; i < in->fact_count; i++)
 		if (in->facts[i].fact->ticks > r->end_ticks)
 			r->end_ticks = in->facts[i].fact->ticks;

@@ -60,6 +60,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 	};
 	in->fact_count = trace_facts(t, &in->facts);
 	in->log_end = trace_has_events(t) ? in->header->log_end : 0;
+	in->totals_end = trace_has_events(t) ? 0 : trace_totals_end(t);
 	in->reduced_count = trace_reduced(t, &in->reduced);
 	in->thread_count = trace_threads(t, &in->threads);
 	in->residency_count = trace_residencies(t, &in->residencies);

@@ -30,7 +30,8 @@ struct walk_input {
 	const struct trace_peak *peaks;
 	size_t peak_count;
 	const struct mprof_file_header *header;
-	uint64_t log_end; /* when the run stopped keeping events, in ticks; 0 = never */
+	uint64_t log_end;    /* when the run stopped keeping events, in ticks; 0 = never */
+	uint64_t totals_end; /* the latest time in a profile, which has no events; else 0 */
 	const struct trace_reduced *reduced; /* by node: stacks without some of their events */
 	size_t reduced_count;
 	const struct stacks *stacks; /* NULL until a pass requests them */

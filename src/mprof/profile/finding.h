@@ -73,10 +73,10 @@ struct finding {
 	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
 	uint64_t since_ns,
-	    grew_ns;		  /* LEAK: GROWTH_BUSY between these times after the start,
-				   * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
-	bool one_by_one;	  /* LEAK: processes left it one after another */
-	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
+	    grew_ns;	   /* LEAK: GROWTH_BUSY between these times after the start,
+			    * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
+	bool one_by_one;   /* LEAK: processes left it one after another */
+	bool ended_before; /* LEAK: processes that left it ended, not in a fork, before the run */
 	struct growth_site grown; /* GROWN */
 	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */
 	bool runs;		  /* and the program still runs; set by overview_runs() */

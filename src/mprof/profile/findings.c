@@ -287,7 +287,8 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 		new->since_ns = walk_since_ns(&a->walk, v.first_ticks);
 		new->grew_ns = walk_since_ns(&a->walk, v.last_ticks);
 	}
-	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
+	new->ended_before =
+	    !tree_has_heir(&a->tree) && v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
 /*

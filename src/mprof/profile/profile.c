@@ -25,7 +25,7 @@
 static void read_totals(struct profile *p, const struct trace *t)
 {
 	p->walk.first_ticks = trace_header(t)->start_ticks;
-	p->walk.last_ticks = site_totals_end(t);
+	p->walk.last_ticks = trace_totals_end(t);
 	site_totals_read(&p->sites, t, &p->tree);
 }
 

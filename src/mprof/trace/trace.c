@@ -441,3 +441,27 @@ bool trace_is_sampled(const struct trace *t)
 			return true;
 	return false;
 }
+
+uint64_t trace_totals_end(const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const struct trace_totals *part;
+	uint64_t end = trace_header(t)->start_ticks;
+	size_t i, n = trace_facts(t, &fact);
+
+	for (i = 0; i < n; i++)
+		end = fact[i].fact->ticks > end ? fact[i].fact->ticks : end;
+	n = trace_totals(t, &part);
+	for (i = 0; i < n; i++) {
+		const struct mprof_heap_totals *h = part[i].data;
+		const struct mprof_course *c = part[i].data;
+		uint64_t last = 0;
+
+		if (part[i].kind == MPROF_EXTENT_HEAP)
+			last = h->step_ticks > h->peak_ticks ? h->step_ticks : h->peak_ticks;
+		else if (part[i].kind == MPROF_EXTENT_COURSE && c->steps <= MPROF_STEPS)
+			last = c->began_ticks + c->steps * c->step_ticks;
+		end = last > end ? last : end;
+	}
+	return end;
+}

@@ -393,6 +393,8 @@ bool trace_host_is_here(const char *host);
 bool trace_is_sampled(const struct trace *t);
 /* Returns all parts of a profile, in the order of process, image and kind. */
 size_t trace_totals(const struct trace *t, const struct trace_totals **totals);
+/* Returns the latest time that a profile contains, in ticks. */
+uint64_t trace_totals_end(const struct trace *t);
 /* Returns the node in trace_stacks for a stack number of a process's image; 0 if unknown. */
 uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id);
 
