@@ -812,14 +812,19 @@ void *mallocx(size_t n, int flags)
 }
 END
 	cat >calls.c <<'END'
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 void *mallocx(unsigned long, int);
-int main(void)
+int main(int argc, char **argv)
 {
 	mallocx(20 << 20, 0);
 	for (int i = 0; i < 5; i++, usleep(2000))
 		free(malloc(i));
+	if (argc > 1)
+		close(creat("ready", 0600));
+	while (argc > 1 && access("go", F_OK))
+		usleep(1000);
 	return 0;
 }
 END
@@ -830,6 +835,25 @@ END
 	run "$mprof" profile -o p -- ./calls
 	run "$mprof" report p
 	expect_words out 'was freed memory that the allocator keeps or blocks of calls that were not recorded.'
+	# The mprof that started it has not told yet, or none did; and what it started may be the one.
+	local remark="/calls' calls mallocx of jemalloc, a function that mprof does not record; to record it and the like, run the program under mprof with --wrap malloc:mallocx,"
+	rm -f log p
+	MPROF_CONF="MODE=LogMmap LOG_PATH=log" LD_PRELOAD=$build/libmprof.so ./calls
+	run "$mprof" report log
+	expect_words out "$remark"
+	run "$mprof" record -o log -- sh -c './calls; true'
+	run "$mprof" report log
+	expect_words out "$remark"
+	run "$mprof" record -o log --wrap malloc:mallocx -- sh -c './calls; true'
+	run "$mprof" report log
+	expect_no_text out 'does not record'
+	"$mprof" profile -q -o p -- ./calls wait &
+	wait_for test -e ready
+	run "$mprof" report p
+	expect_words out "$remark"
+	touch go
+	wait $!
+	expect_same remarks "$("$mprof" report p | grep -c 'Remark: ')" 1
 }
 
 # Recognised by stack, not by size: blocks of the program may be as large as libstdc++'s pool.

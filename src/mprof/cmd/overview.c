@@ -40,6 +40,46 @@ static void explain_owns(struct tree *r)
 	}
 }
 
+/* Returns the settings of the run, "" if they are unknown. */
+static const char *settings(const struct tree *r)
+{
+	for (const struct tree_process *p = r->process; p < r->process + r->processes; p++)
+		for (size_t i = 0; i < p->images; i++)
+			if (*p->image[i]->conf)
+				return p->image[i]->conf;
+	return "";
+}
+
+/* Returns NULL for the program of the process before it, as workers of a server have. */
+static const char *program_of(const struct tree *r, size_t i)
+{
+	const struct trace_fact *image = tree_image(&r->process[i]);
+	const struct trace_fact *before = i ? tree_image(&r->process[i - 1]) : NULL;
+
+	return !image || *image->exe != '/' || (before && !strcmp(before->exe, image->exe))
+		   ? NULL
+		   : image->exe;
+}
+
+/* Finds calls that bypass the library, according to the program's file now.  The mprof that starts
+ * a program knows of them, too, but tells at the end, and only of this program. */
+static void notice_calls(struct tree *r)
+{
+	enum { PROGRAMS = 16 };
+	struct program program;
+	const char *exe, *conf = settings(r);
+
+	for (size_t i = 0, n = 0; i < r->processes && n < PROGRAMS && !r->noticed; i++) {
+		exe = program_of(r, i);
+		if (!exe)
+			continue;
+		n++;
+		if (!program_find(exe, &program, NULL) && *program.past && !program.past_all &&
+		    !program_is_wrapped(&program, strstr(conf, "WRAP=") ?: ""))
+			tree_notice(r, program.past);
+	}
+}
+
 /* Adds up variables, for which no call requests memory: the resident part of the global ones, and
  * all thread-local ones of the main thread, because the dynamic linker clears those. */
 static void explain_outside(struct outside *o, const struct tree *r, const struct trace *t)
@@ -76,6 +116,7 @@ void overview_explain(struct tree *r, const struct trace *t)
 	explain_running(r, t);
 	explain_missing(r);
 	explain_owns(r);
+	notice_calls(r);
 }
 
 void overview_runs(struct findings *f, const struct tree *tree)
@@ -89,8 +130,10 @@ void overview_runs(struct findings *f, const struct tree *tree)
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		      const struct profile_options *o, struct error *err)
 {
-	const int ret = findings_make(f, a, t, o, err);
+	int ret;
 
+	notice_calls(&a->tree); /* findings say what may be missing */
+	ret = findings_make(f, a, t, o, err);
 	if (ret)
 		return ret;
 	a->findings = f;

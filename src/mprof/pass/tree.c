@@ -7,6 +7,7 @@
  */
 #include "tree.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -592,7 +593,7 @@ static void collect_remarks(struct tree *r, const struct walk_input *in)
 {
 	size_t i, k;
 
-	r->remark = must_calloc(in->fact_count + 1, sizeof(*r->remark));
+	r->remark = must_calloc(in->fact_count + 1, sizeof(*r->remark)); /* and tree_notice()'s */
 	for (i = 0; i < in->fact_count; i++) {
 		if (in->facts[i].fact->what != MPROF_FACT_OUTSIDE || !*in->facts[i].why ||
 		    is_listed(r, in->facts[i].why))
@@ -602,6 +603,16 @@ static void collect_remarks(struct tree *r, const struct walk_input *in)
 		r->remark[k] = in->facts[i].why;
 		r->remarks += k == r->remarks;
 	}
+}
+
+void tree_notice(struct tree *r, const char *remark)
+{
+	for (size_t k = 0; k < r->remarks; k++)
+		if (!strcmp(r->remark[k], remark))
+			return;
+	assert(!r->noticed);
+	r->noticed = must_strdup(remark);
+	r->remark[r->remarks++] = r->noticed;
 }
 
 static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
@@ -674,6 +685,7 @@ void tree_release(struct tree *r)
 	free(r->missing);
 	free(r->own);
 	free(r->remark);
+	free(r->noticed);
 	*r = (struct tree){ .process = NULL };
 }
 

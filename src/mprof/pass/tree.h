@@ -106,6 +106,7 @@ struct tree {
 	size_t owns;
 	const char **remark; /* of mprof, about the run */
 	size_t remarks;
+	char *noticed;		 /* one of them, which only the reader knows; NULL without it */
 	uint64_t unrecorded_rss; /* rss_of_children() */
 	uint64_t together; /* bytes of all processes at a time, shared ones once; 0: unknown */
 	uint64_t lost[MPROF_LOST_REASONS], lost_all;
@@ -121,6 +122,8 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	       const uint64_t lost[MPROF_LOST_REASONS]);
 /* Makes only `missing`, of an empty tree. */
 void tree_missing(struct tree *r, const struct walk_input *in);
+/* Adds a remark unless there is the same; only one may be added. */
+void tree_notice(struct tree *r, const char *remark);
 void tree_release(struct tree *r);
 
 /* Returns NULL if there is none. */

@@ -380,7 +380,7 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 	if (own->how == OWN_CALLS)
 		snprintf(to, size,
 			 "'%s' calls %s of %s, a function that mprof does not record; to record it "
-			 "and the like, add %s",
+			 "and the like, run the program under mprof with %s",
 			 own->path, own->called, own->allocator, own->remedy);
 	else if (own_malloc_is_sanitizer(own))
 		snprintf(to, size, "'%s' %s", own->path, sanitized);

@@ -682,20 +682,6 @@ static void end_session(struct session *s)
 	free(s->path);
 }
 
-/* Does WRAP name the function, or the beginning of its name? */
-static bool is_wrapped(const struct conf *conf, const char *function)
-{
-	const char *wrap = conf_get(conf, CONF_WRAP), *malloc_in = strstr(function, "malloc");
-	char prefix[32];
-
-	if (strstr(wrap, function))
-		return true;
-	if (!malloc_in || malloc_in == function)
-		return false;
-	snprintf(prefix, sizeof(prefix), "%.*s*", (int)(malloc_in - function), function);
-	return strstr(wrap, prefix);
-}
-
 int run_program(const struct run_plan *plan, struct run_result *result, struct error *err)
 {
 	struct session s = { .plan = plan, .result = result, .notes = -1, .file = { .fd = -1 } };
@@ -708,7 +694,7 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 		result->program.path[0] = '\0';
 		return code;
 	}
-	if (result->program.past_called && is_wrapped(&plan->conf, result->program.past_called))
+	if (program_is_wrapped(&result->program, conf_get(&plan->conf, CONF_WRAP)))
 		result->program.past[0] = '\0';
 	code = prepare(&s, err);
 	if (!code)
