@@ -408,7 +408,7 @@ test_static_program() {
 	run "$mprof" record -o log -- sh -c './static & env -i ./static; wait'
 	expect_text err 'mprof: warning: 2 programs were not recorded (mprof report); the first: '
 	run "$mprof" record -o log -- sh -c './static; exit 0'
-	expect_text err "mprof: warning: './static' cannot be recorded: it is statically linked"
+	expect_text err "mprof: warning: './static' cannot be recorded: it is statically linked, so nothing can be preloaded; to record it, link it dynamically"
 	run "$mprof" report log
 	expect_text out 'statically linked'
 	run "$mprof" record -o log -- sh -c './static; rm static'
@@ -429,7 +429,7 @@ test_musl_program() {
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./musl
 	expect_status 0
 	expect_same output "$(cat out)" alone
-	expect_text err "'./musl' cannot be recorded: its C library is musl, but libmprof.so is built for glibc; it runs unrecorded"
+	expect_text err "'./musl' cannot be recorded: its C library is musl, but libmprof.so is built for glibc; to record it, build it for glibc; it runs unrecorded"
 	# As a child, it gets an environment without the library, whatever starts it.
 	cat >starts.c <<'END'
 #define _GNU_SOURCE
@@ -533,8 +533,11 @@ test_setuid_program() {
 	run "$mprof" record -o log -- ./privileged -u
 	expect_status 0
 	expect_same 'who it ran as' "$(cat out)" 1
-	expect_text err 'it is setuid'
+	expect_text err 'it is setuid, and the dynamic linker ignores LD_PRELOAD for such a program; to record it, run mprof as its owner, or record a copy of it; it runs unrecorded'
 	[ ! -e log ] || bad 'a trace was made'
+	cp privileged copied
+	"$mprof" record -q -o log -- ./copied -u >/dev/null || bad 'the copy was not recorded'
+	[ -e log ] || bad 'no trace of the copy'
 	chmod 2755 privileged
 	run "$mprof" doctor ./privileged
 	expect_status 1

@@ -20,19 +20,25 @@
 
 #define SCRIPTS_MAX 5 /* as many #! lines in a row as the kernel follows */
 
-/* Would the kernel switch privileges, so that the linker ignores LD_PRELOAD? */
-static const char *privileges(const char *path)
+/* Would the kernel switch privileges, so that the linker ignores LD_PRELOAD?  *remedy: what avoids
+ * it; cp copies none of them. */
+static const char *privileges(const char *path, const char **remedy)
 {
 	struct stat st;
 
+	*remedy = "record a copy of it";
 	if (stat(path, &st))
 		return NULL;
-	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+	if (st.st_mode & S_ISUID && st.st_uid != getuid()) {
+		*remedy = "run mprof as its owner, or record a copy of it";
 		return "it is setuid";
+	}
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
 		return "it is setgid";
-	if (getuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+	if (getuid() && getxattr(path, "security.capability", NULL, 0) > 0) {
+		*remedy = "run mprof as root, or record a copy of it";
 		return "it has file capabilities";
+	}
 	return NULL;
 }
 
@@ -48,7 +54,9 @@ static bool is_sanitized(const char *path)
 	return false;
 }
 
-static const char sanitized[] = "it is built with a sanitizer, whose own allocator must come first";
+static const char sanitized[] =
+    "it is built with a sanitizer, whose own allocator must come first; "
+    "to record it, build it without";
 
 static void cannot(struct program *p, const char *why)
 {
@@ -65,7 +73,7 @@ static bool is_musl(const char *path)
 
 static void judge(struct program *p)
 {
-	const char *why = privileges(p->image);
+	const char *remedy, *why = privileges(p->image, &remedy);
 	struct elf_facts elf;
 	char say[256] = "";
 
@@ -73,21 +81,27 @@ static void judge(struct program *p)
 		return; /* executable but unreadable: try it; MPROF_NOTES will say */
 	if (why)
 		snprintf(say, sizeof(say),
-			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
+			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program; to "
+			 "record it, %s",
+			 why, remedy);
 	else if (elf.type == ELF_NONE)
 		return; /* execvp passes it to /bin/sh */
 	else if ((p->alone = !elf.ours))
 		snprintf(say, sizeof(say), "%s",
-			 elf.narrow ? "it is a 32-bit program, and libmprof.so is built for 64 bits"
+			 elf.narrow ? "it is a 32-bit program, and libmprof.so is built for 64 "
+				      "bits; to record it, build it for 64 bits"
 				    : "it is built for a different machine than libmprof.so");
 	else if ((p->alone = elf.has_loader ? strstr(elf.loader, MPROF_MUSL) != NULL
 					    : elf.type == ELF_SHARED && is_musl(p->image)))
 		snprintf(say, sizeof(say),
-			 "its C library is musl, but libmprof.so is built for glibc");
+			 "its C library is musl, but libmprof.so is built for glibc; to record it, "
+			 "build it for glibc");
 	else if (!elf.has_loader && elf_is_named(p->image, "ld-linux"))
 		return; /* the loader of glibc, with a program as its argument */
 	else if (!elf.has_loader)
-		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
+		snprintf(say, sizeof(say),
+			 "it is statically linked, so nothing can be preloaded; to record it, link "
+			 "it dynamically");
 	else if ((p->alone = is_sanitized(p->image)))
 		snprintf(say, sizeof(say), "%s", sanitized);
 	if (*say)
