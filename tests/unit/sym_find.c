@@ -301,6 +301,48 @@ START_TEST(test_aliases)
 }
 END_TEST
 
+/* As GHC writes it: functions without symbols, whose blocks are outside them, after the last
+ * function of gcc's start files, which has no size. */
+START_TEST(test_blocks_apart)
+{
+	struct build b;
+	char *text;
+
+	build_file(
+	    "apart.S",
+	    "	.text\n	.type frame_dummy, @function\nframe_dummy:\n	ret\n	.skip 15\n"
+	    "function:\n	.skip 8\n.Lend:\n	.skip 8\nblock:\n	.skip "
+	    "8\n.Lblock_end:\n"
+	    "	.skip 8\nnothing:\n	.skip 8\n.Lunit_end:\n"
+	    "	.section .debug_abbrev,\"\",@progbits\n.Labbrev:\n"
+	    "	.byte 1,0x11,1, 3,8, 0x13,0xb, 0x11,1, 0x12,1, 0,0\n"
+	    "	.byte 2,0x2e,1, 3,8\n	.uleb128 0x2007\n	.byte 8, 0x11,1, 0x12,1, 0,0\n"
+	    "	.byte 3,0xb,0, 0x11,1, 0x12,1, 0,0, 0\n"
+	    "	.section .debug_info,\"\",@progbits\n	.long 1f-0f\n0:\n	.short 4\n"
+	    "	.long .Labbrev\n	.byte 8\n"
+	    "	.byte 1\n	.asciz \"h.hs\"\n	.byte 0x18\n	.quad function, "
+	    ".Lunit_end\n"
+	    "	.byte 2\n	.asciz \"work\"\n	.asciz \"s4tg_info\"\n	.quad function, "
+	    ".Lend\n"
+	    "	.byte 3\n	.quad block, .Lblock_end\n	.byte 0, 0\n1:\n"
+	    "	.section .note.GNU-stack,\"\",@progbits\n");
+	build_run("gcc -shared -nostdlib -o apart.so apart.S && cp apart.so all.so &&"
+		  "strip -N function -N block -N nothing apart.so");
+	text = build_output("nm all.so | awk '{ print $3, $1 }'");
+	build_object(&b, "apart.so");
+	build_frame(&b, said(text, "function ") + 1, STACK_FRAME_EXACT);
+	build_frame(&b, said(text, "block ") + 1, STACK_FRAME_EXACT);
+	build_frame(&b, said(text, "nothing ") + 1, STACK_FRAME_EXACT);
+	build_frame(&b, said(text, "frame_dummy "), STACK_FRAME_EXACT);
+	ck_assert_str_eq(build_text(&b, 1), "work");
+	ck_assert_str_eq(build_text(&b, 2), "work");
+	ck_assert_int_eq(strncmp(build_text(&b, 3), "apart.so+0x", 11), 0);
+	ck_assert_str_eq(build_text(&b, 4), "frame_dummy");
+	build_close(&b);
+	free(text);
+}
+END_TEST
+
 /* ---- separate debug files ---- */
 
 /* prog.debug holds everything, prog nothing but a link to it. */
@@ -990,6 +1032,7 @@ Suite *sym_find_suite(void)
 	tcase_add_test(found, test_no_debug_info);
 	tcase_add_test(found, test_minidebuginfo);
 	tcase_add_test(found, test_aliases);
+	tcase_add_test(found, test_blocks_apart);
 	tcase_add_test(found, test_rewrite_and_stop);
 	suite_add_tcase(s, found);
 	tcase_add_checked_fixture(debug, begin, build_end);

@@ -186,10 +186,23 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* deep: also index functions inside functions. */
-static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
+/* GHC describes the parts of a function as blocks inside it, whose code is outside it. */
+static bool is_apart(Dwarf_Die *function, Dwarf_Die *block)
+{
+	Dwarf_Addr low;
+
+	return !dwarf_lowpc(block, &low) && dwarf_haspc(function, low) == 0;
+}
+
+#define NOWHERE UINT32_MAX
+
+/* deep: also index functions inside functions, and blocks apart from theirs.  within: the number of
+ * the function that they are in, or NOWHERE. */
+static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, uint32_t within,
+			   unsigned depth)
 {
 	Dwarf_Die die;
+	uint32_t of;
 	bool more;
 	int tag;
 
@@ -197,10 +210,14 @@ static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigne
 		return;
 	for (more = !dwarf_child(parent, &die); more; more = next_sibling(&die)) {
 		tag = dwarf_tag(&die);
+		of = tag == DW_TAG_subprogram ? (uint32_t)u->functions : within;
 		if (tag == DW_TAG_subprogram)
 			add_function(u, &die);
+		else if (tag == DW_TAG_lexical_block && deep && within != NOWHERE &&
+			 is_apart(&u->function[within], &die))
+			add_ranges(&u->spans, &die, within);
 		if (holds_functions(tag, deep))
-			index_children(u, &die, deep, depth + 1);
+			index_children(u, &die, deep, of, depth + 1);
 	}
 }
 
@@ -214,7 +231,7 @@ static void index_unit(struct unit *u, bool deep)
 	u->functions = u->spans.count = 0;
 	u->indexed = true;
 	u->deep = deep;
-	index_children(u, scopes_of(u), deep, 0);
+	index_children(u, scopes_of(u), deep, NOWHERE, 0);
 	spans_sort(&u->spans);
 }
 
@@ -409,11 +426,22 @@ static const char *name_of_body(struct lines *l, struct unit *u, Dwarf_Die *body
 	return arena_intern(l->arena, whole);
 }
 
+/* GHC numbers functions that it does not export, s4tg_info, and gives the name in the source, too.
+ */
+static bool is_numbered(struct unit *u, const char *mangled)
+{
+	const char *suffix = mangled ? strchr(mangled, '_') : NULL;
+
+	return suffix && dwarf_srclang(scopes_of(u)) == DW_LANG_Haskell && !strcmp(suffix, "_info");
+}
+
 static const char *name_of(struct lines *l, struct unit *u, Dwarf_Die *die)
 {
-	const char *mangled = linkage_name(die), *name = mangled ?: dwarf_diename(die), *scoped;
+	const char *mangled = linkage_name(die), *name, *scoped;
 	Dwarf_Die declared, unit;
 
+	mangled = is_numbered(u, mangled) ? NULL : mangled;
+	name = mangled ?: dwarf_diename(die);
 	if (!name)
 		return "";
 	if (lines_openmp_body(name))

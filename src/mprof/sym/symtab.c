@@ -3,7 +3,8 @@
  * symtab.c - the functions of an object's symbol tables, sorted once.
  *
  * A symbol without a size (assembly) extends to the next one in its section; inside one that has a
- * size it is only a label.
+ * size it is only a label.  Only the last one of gcc's start files, before the program's own code,
+ * does not: GHC leaves most of its functions without symbols.
  */
 #include "symtab.h"
 
@@ -76,6 +77,8 @@ static void add(struct maker *m, int i)
 		return;
 	}
 	end = elf ? section_end(elf, index, bias, address) : 0;
+	if (end && !strcmp(name, "frame_dummy"))
+		end = address + 1; /* it calls nothing */
 	spans_add(&m->open, address, end, (uint32_t)i, rank_of(name, &sym));
 }
 
