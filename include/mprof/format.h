@@ -521,6 +521,7 @@ enum mprof_fact_what {
 	MPROF_FACT_HUGE, /* mprof saw it: huge_pages pages of its memory were parts of huge ones */
 	MPROF_FACT_TOGETHER, /* process 0: how processes of the run had together_bytes in memory,
 				pages that they share counted once */
+	MPROF_FACT_OUTLIVED, /* mprof saw that it still ran when the program had ended */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };

@@ -204,6 +204,41 @@ END
 	done
 }
 
+# The same of one that waits, without any sign of life.
+test_killed_idle_daemon() {
+	cat >daemon.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *load(void) { void *p = malloc(1000); return p; }
+int main(void)
+{
+	for (int i = 0; i < 300; i++)
+		load();
+	usleep(200000); /* longer than it takes to end */
+	if (fork())
+		_exit(0);
+	symlink("/", "ready");
+	for (;;)
+		pause();
+}
+END
+	compile daemon
+	for mode in record profile; do
+		rm -f ready
+		"$mprof" $mode -q -o file -- ./daemon >/dev/null 2>&1
+		wait_for test -e ready
+		kill -KILL "$("$mprof" report --json file | jq '.processes[1].pid')"
+		wait_for eval '"$mprof" report file | grep -q "ended unrecorded"'
+		run "$mprof" report file
+		expect_words out ' ended; its fork, process 2, went on and may have freed its blocks'
+		expect_no_text out 'ever freed'
+		run "$mprof" report leaks file
+		expect_text out '300 blocks were live at the end'
+		rm -f file
+	done
+}
+
 # A process that goes on after the first one: when each ended, that it still runs, and that it may
 # have freed what the first one left.
 test_end_of_a_daemon() {

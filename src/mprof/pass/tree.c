@@ -182,6 +182,8 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 		p->huge_most = m->huge_pages;
 	if (m->what == MPROF_FACT_DETACHED)
 		p->detached = true;
+	if (m->what == MPROF_FACT_OUTLIVED)
+		p->outlived = true;
 	if (m->what == MPROF_FACT_DEEPBIND)
 		add_deepbind(r, p, f->path, m->how);
 }
@@ -256,7 +258,9 @@ static bool has_later_sign(const struct walk_input *in, const struct trace_fact 
 	for (i = 0; i < in->fact_count; i++) {
 		other = &in->facts[(at + i) % in->fact_count];
 		if (other->process == f->process && other->fact->ticks > f->fact->ticks &&
-		    other->fact->what != MPROF_FACT_WAITED && other->fact->what != MPROF_FACT_HUGE)
+		    other->fact->what != MPROF_FACT_WAITED &&
+		    other->fact->what != MPROF_FACT_HUGE &&
+		    other->fact->what != MPROF_FACT_OUTLIVED)
 			return true;
 	}
 	/* Its other threads continue until the kernel has ended them. */
@@ -515,8 +519,11 @@ static const struct tree_process *last_heir(const struct tree *r, const struct t
 	return p;
 }
 
-/* Did p exit soon after it forked c, compared with how long c or its heir lived afterwards?  c may
- * have begun to be recorded only then. */
+/*
+ * Did p exit soon after it forked c, compared with how long c or its heir lived afterwards?  c may
+ * have begun to be recorded only then.  An idle daemon that is killed shows no sign of life: one
+ * that outlived the program is compared with how long that ran before the fork.
+ */
 static bool goes_on(const struct tree *r, const struct tree_process *p,
 		    const struct tree_process *c)
 {
@@ -524,8 +531,11 @@ static bool goes_on(const struct tree *r, const struct tree_process *p,
 	const uint64_t end = last->end_ticks ? last->end_ticks : r->end_ticks;
 	const uint64_t forked = c->forked && c->images == 1 ? c->image[0]->fact->fork_ticks : 0;
 
-	return forked && p->end == TREE_EXITED && !p->status && p->end_ticks > forked &&
-	       end > p->end_ticks && end - p->end_ticks > p->end_ticks - forked;
+	const uint64_t after = p->end_ticks > forked ? p->end_ticks - forked : 0;
+
+	return forked && p->end == TREE_EXITED && !p->status && after &&
+	       ((end > p->end_ticks && end - p->end_ticks > after) ||
+		(last->outlived && !last->end_ticks && after < forked - r->start_ticks));
 }
 
 static void find_heirs(struct tree *r)

@@ -47,6 +47,7 @@ struct tree_process {
 	bool served;	     /* the end of its parent, or of an ancestor, is unknown */
 	bool gone;	     /* it ended, and an ancestor may still run: its blocks are not live */
 	uint64_t left_bytes; /* of a profile: live at its end; 0 if it is gone */
+	bool outlived;	     /* it still ran when the program that mprof started had ended */
 	bool said_end;	     /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */

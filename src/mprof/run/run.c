@@ -445,7 +445,12 @@ static void count_processes(struct session *s)
 			continue;
 		for (k = 0; k < MPROF_LOST_REASONS; k++)
 			s->result->lost[k] += e.lost[k];
-		s->result->alive += is_still_recorded(s, i, &until);
+		if (!is_still_recorded(s, i, &until))
+			continue;
+		s->result->alive++;
+		append_fact(&s->file, e.number,
+			    &(struct mprof_fact){ .what = MPROF_FACT_OUTLIVED, .pid = e.pid }, NULL,
+			    0);
 	}
 }
 
