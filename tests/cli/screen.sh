@@ -85,6 +85,11 @@ test_screen_of_an_interpreter() {
 	"$mprof" profile -o perl.profile -- ./perl5.99 2>/dev/null
 	run "$mprof" report perl.profile
 	expect_words out "perl5.99 is the Perl runtime, which ends without freeing all objects; Devel::MAT"
+	echo 'int main(void) { return 0; }' | cc -x c -o php8.9 -
+	"$mprof" profile -o php.profile -- ./php8.9 2>/dev/null
+	run "$mprof" report php.profile
+	expect_words out 'No allocation was recorded.'
+	expect_words out 'php8.9 is the PHP runtime; its extension memprof shows which lines of the script allocate.'
 	run "$mprof" report log
 	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'

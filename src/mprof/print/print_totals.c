@@ -392,9 +392,26 @@ static void print_ranks(const struct rank_totals *r, const struct report_options
 		print_outlier(r, out);
 }
 
-/* Points the user of a script to it, if its interpreter is one of the first. */
+static void add_interpreter(const struct print_totals *t, const char *module, bool left,
+			    struct paragraph *words)
+{
+	interpreter_words(words, &(struct interpreter_words){
+				     .module = module,
+				     .calls = module,
+				     .left = left,
+				     .coded = t->p->stacks->codes > 0,
+				     .unnamed = interpreter_unnamed(t->p->stacks),
+				     .header = t->p->header,
+				     .tree = &t->a->tree,
+				 });
+}
+
+/* Points the user of a script to it, if its interpreter is one of the first, or is what ran: PHP
+ * may allocate from memory that it had before mprof attached. */
 static void print_interpreter(const struct print_totals *t, unsigned width, FILE *out)
 {
+	const struct tree_process *first = t->a->tree.processes ? t->a->tree.process : NULL;
+	const struct trace_fact *image = first ? tree_image(first) : NULL;
 	struct paragraph words = { 0 };
 
 	profile_sort(t->p, VALUE_PEAK);
@@ -402,18 +419,13 @@ static void print_interpreter(const struct print_totals *t, unsigned width, FILE
 		const struct sym_line *line = t->p->group[i].line;
 
 		if (line && !line->script && !line->runs_scripts)
-			interpreter_words(
-			    &words, &(struct interpreter_words){
-					.module = line->module,
-					.calls = line->module,
-					.left = t->p->group[i].v->leaked_bytes > 0 &&
-						!tree_left_open(&t->a->tree, &t->p->walk.heap),
-					.coded = t->p->stacks->codes > 0,
-					.unnamed = interpreter_unnamed(t->p->stacks),
-					.header = t->p->header,
-					.tree = &t->a->tree,
-				    });
+			add_interpreter(t, line->module,
+					t->p->group[i].v->leaked_bytes > 0 &&
+					    !tree_left_open(&t->a->tree, &t->p->walk.heap),
+					&words);
 	}
+	if (!words.n && image && !t->p->groups)
+		add_interpreter(t, basename(image->exe), false, &words);
 	if (words.n) {
 		fputc('\n', out);
 		paragraph_print(&words, &(struct paragraph_form){ "  ", 2, width, false }, out);
