@@ -44,9 +44,6 @@ struct pass_part {
 	    unused; /* bytes of a member that is not written, but zeroed when the others are read */
 };
 
-/* For arrays whose items begin with a pointer to be freed. */
-extern const struct pass_part pass_freed[];
-
 #define PASS_LIST(type, pointer, number, space, of)                     \
 	.at = offsetof(type, pointer), .count = offsetof(type, number), \
 	.room = offsetof(type, space), .bytes = sizeof(of)
@@ -56,10 +53,10 @@ extern const struct pass_part pass_freed[];
 	.at = offsetof(type, member), .unused = sizeof(((type *)NULL)->member)
 /* The same of one that is or begins with a pointer to be freed: struct array, struct hash. */
 #define PASS_FREED(type, member) PASS_UNUSED(type, member), .bytes = 1
-/* The same of a struct array of items that begin with such a pointer. */
-#define PASS_FREED_ARRAYS(type, member, of)                                                    \
+/* The same of a struct array of items with such members, which a list of their own names. */
+#define PASS_FREED_ARRAYS(type, member, of, list)                                              \
 	PASS_UNUSED(type, member), .count = offsetof(type, member.count), .bytes = sizeof(of), \
-				   .inside = pass_freed
+				   .inside = (list)
 
 struct walk;
 

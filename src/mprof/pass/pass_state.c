@@ -8,7 +8,6 @@
 #include "../util/alloc.h"
 
 static const struct pass_part nothing[1];
-const struct pass_part pass_freed[] = { { .bytes = 1, .unused = sizeof(void *) }, { .bytes = 0 } };
 
 #define PARTS(p, list)                   \
 	(p) = (list) ? (list) : nothing; \

@@ -68,10 +68,35 @@ static uint64_t mark(struct pages_found *f, uint64_t start, uint64_t end, unsign
 
 /* ---- areas with blocks ---- */
 
-void resident_area_add(struct resident_areas *a, uint64_t key)
+static void add_area(struct resident_areas *a, uint64_t key)
 {
-	a->recent[key % RESIDENT_AREAS_RECENT] = key + 1;
+	uint64_t *recent = &a->recent[key % RESIDENT_AREAS_RECENT];
+
+	if (*recent == key + 1)
+		return;
+	*recent = key + 1;
 	*hash_at(&a->area, key) = 1;
+}
+
+void resident_began_apart(struct resident_areas *a, const struct event *e)
+{
+	if (heap_is_own_mapping(e->addr, e->usable, RESIDENT_PAGE))
+		return;
+	add_area(a, e->addr >> RESIDENT_AREA_SHIFT);
+	add_area(a, (e->addr + e->size - (e->size != 0)) >> RESIDENT_AREA_SHIFT);
+}
+
+/* One block after another is often at the same place. */
+void resident_ended_large(struct resident_areas *a, const struct block *old)
+{
+	const uint64_t usable = old->size + old->slack;
+	const struct map_range r = { .start = old->addr, .end = old->addr + usable };
+	const struct map_range *known = map_set_at(&a->large, r.start);
+
+	if (usable < old->size || heap_is_own_mapping(r.start, usable, RESIDENT_PAGE) ||
+	    (known && known->end >= r.end))
+		return;
+	map_set_add(&a->large, &r, NULL);
 }
 
 static void find_largest(struct resident_parts *all, const struct walk *w)
@@ -141,6 +166,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	if (!a || why != GONE_EXEC)
 		return;
 	hash_release(&a->area);
+	map_set_release(&a->large);
 	*a = (struct resident_areas){ .freed = 0 };
 }
 
@@ -205,6 +231,8 @@ static void add_areas(struct pages_found *f, const struct resident_areas *a)
 		if (at->value)
 			mark(f, at->key << RESIDENT_AREA_SHIFT,
 			     (at->key + 1) << RESIDENT_AREA_SHIFT, PAGE_NEAR);
+	for (size_t i = 0; i < a->large.count; i++)
+		mark(f, a->large.range[i].start, a->large.range[i].end, PAGE_NEAR);
 }
 
 static void add_mapped(struct pages_found *f, const struct map_set *set)
@@ -291,7 +319,6 @@ static void find_parts(struct resident_parts_sample *s, const struct heap *h, ui
 
 	s->found = true;
 	s->ended = areas->ended;
-	s->ended_far = areas->ended_far;
 	open_pages(&f);
 	add_blocks(s, &f, h, process, false);
 	add_blocks(s, &f, h, process, true);
@@ -329,13 +356,19 @@ uint64_t resident_own(const struct resident_parts_sample *s, const struct tree_p
 	return p && p->self_bytes < s->other ? p->self_bytes : p ? s->other : 0;
 }
 
+static const struct pass_part areas[] = {
+	{ PASS_FREED(struct resident_areas, area) },
+	{ PASS_FREED(struct resident_areas, large) },
+	{ .bytes = 0 },
+};
+
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct resident_parts, sample, struct resident_parts_sample) },
 	{ PASS_ARRAY(struct resident_parts, shares.share, struct resident_share) },
 	{ PASS_ARRAY(struct resident_parts, shares.largest, struct resident_share) },
 	{ PASS_FREED(struct resident_parts, shares.stack) },
 	{ PASS_FREED(struct resident_parts, most) },
-	{ PASS_FREED_ARRAYS(struct resident_parts, process, struct resident_areas) },
+	{ PASS_FREED_ARRAYS(struct resident_parts, process, struct resident_areas, areas) },
 	{ .bytes = 0 },
 };
 

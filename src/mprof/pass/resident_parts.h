@@ -10,7 +10,8 @@
  *                                      pages); and the remainder of the pages
  *   the program mapped it directly     mapped
  *   it is in 2 MiB (aligned) in which  retained: the allocator keeps it without a block
- *   a block has begun
+ *   a block has begun, or of a larger
+ *   block that ended
  *   none of these                      other: stacks, variables, mprof's own memory
  *
  * `files` is the remainder of the resident size: code, files, shared memory.
@@ -46,7 +47,6 @@ struct resident_parts_sample {
 	uint64_t live, rounding, gaps, mapped, retained, other, files;
 	uint64_t
 	    ended; /* of blocks that ended until then, with the allocator's additions; at most */
-	uint64_t ended_far; /* of these, blocks that may have had pages which now count as other */
 	uint64_t aligned_blocks; /* live ones from posix_memalign and similar functions */
 	uint64_t aligned; /* the sum of their alignments, as their addresses show, up to a page */
 	uint64_t aligned_most; /* the same, up to 2 MiB */
@@ -56,12 +56,13 @@ struct resident_parts_sample {
 #define RESIDENT_PAGE	    4096u /* divides every page size */
 #define RESIDENT_HEADER	    16u	  /* the most bytes that an allocator keeps beside a block */
 
-/* Areas of 2 MiB in which blocks of a process began. */
+/* Where blocks of a process are or were, without those that were mappings of their own. */
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
-	struct hash area;			/* by number: 1 */
+	struct hash area;			/* 2 MiB in which blocks began, by number: 1 */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
-	uint64_t ended, ended_far;		/* as in the samples */
+	struct map_set large;			/* blocks of more than 2 MiB that ended */
+	uint64_t ended;				/* as in the samples */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
 };
 
@@ -105,13 +106,9 @@ static inline struct resident_areas *resident_areas_of(struct resident_parts *al
 	return all->used ? array_at(&all->process, process, sizeof(struct resident_areas)) : NULL;
 }
 
-void resident_area_add(struct resident_areas *a, uint64_t key);
-
-ALWAYS_INLINE void resident_area(struct resident_areas *a, uint64_t key)
-{
-	if (__builtin_expect(a->recent[key % RESIDENT_AREAS_RECENT] != key + 1, 0))
-		resident_area_add(a, key);
-}
+/* The same of a block that is not where others began lately, or ends elsewhere. */
+void resident_began_apart(struct resident_areas *a, const struct event *e);
+void resident_ended_large(struct resident_areas *a, const struct block *old);
 
 /*
  * A block began.  For a huge block that is mostly not in memory, its ends suffice.  A mapping of
@@ -122,12 +119,9 @@ ALWAYS_INLINE void resident_began(struct resident_areas *a, const struct event *
 	const uint64_t first = e->addr >> RESIDENT_AREA_SHIFT;
 	const uint64_t last = (e->addr + e->size - (e->size != 0)) >> RESIDENT_AREA_SHIFT;
 
-	if (__builtin_expect(last > first, 0)) {
-		if (heap_is_own_mapping(e->addr, e->usable, RESIDENT_PAGE))
-			return;
-		resident_area(a, last);
-	}
-	resident_area(a, first);
+	if (__builtin_expect(last != first || a->recent[first % RESIDENT_AREAS_RECENT] != first + 1,
+			     0))
+		resident_began_apart(a, e);
 }
 
 ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *old)
@@ -135,8 +129,7 @@ ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *
 	const uint64_t usable = old->size + old->slack;
 
 	a->ended += usable + RESIDENT_HEADER;
-	/* In a smaller block, each byte is in the area of an end.  A mapping of its own is gone. */
-	if (__builtin_expect(usable > 1u << RESIDENT_AREA_SHIFT, 0) &&
-	    !heap_is_own_mapping(old->addr, usable, RESIDENT_PAGE))
-		a->ended_far += usable;
+	/* In a smaller block, each byte is in the area of an end. */
+	if (__builtin_expect(usable > 1u << RESIDENT_AREA_SHIFT, 0))
+		resident_ended_large(a, old);
 }

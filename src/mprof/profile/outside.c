@@ -143,19 +143,17 @@ static void measure_memory(struct outside *o, const struct look *l)
 	o->mapped = at_most(mapped, most);
 }
 
-/* A block is not in memory as a whole, as long as the program has not written to all of it; freed
- * ones may still be. */
+/* A block is not in memory as a whole, as long as the program has not written to all of it. */
 static void measure_unseen(struct outside *o, const struct look *l)
 {
 	const struct resident_parts_sample *s = parts_of(o, l);
 	const uint64_t malloced = needed_by_malloc(l->peak), own = l->process->self_bytes;
-	uint64_t most = less(less(o->memory, o->mapped), own), least;
+	uint64_t most = less(less(o->memory, o->mapped), own);
 
 	o->unseen = less(most, malloced);
 	if (s) {
 		most = less(s->other, resident_own(s, l->process));
-		least = less(most, at_most(s->ended_far, malloced));
-		o->unseen = at_most(o->unseen > least ? o->unseen : least, s->other);
+		o->unseen = at_most(o->unseen > most ? o->unseen : most, s->other);
 	}
 	o->at_least = o->unseen < most / 16 * 15;
 }

@@ -13,9 +13,7 @@
  *            without the blocks at their peak
  *   unseen   memory - mapped - the most that malloc can have needed for the live
  *            blocks at their peak, with rounding and headers.  If the parts of that
- *            memory were found (resident_parts.h), it is at most `other`, and at least
- *            `other` without the blocks that ended far away, because not all of a block may
- *            be in memory.  Freed memory stays
+ *            memory were found (resident_parts.h), it is `other`.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
  *            the memory, otherwise it is 0.  Unknown for forked processes, which
  *            have pages of their parent's blocks, and if earlier calls were
