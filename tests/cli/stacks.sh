@@ -905,3 +905,69 @@ END
 	"$mprof" record -q -o log -- ./leaves 2>said
 	expect_no_text said damaged
 }
+
+mib_at_most() { # LOG: the largest resident size
+	"$mprof" report --json "$1" | jq '.processes[0].peak_rss_bytes / 1048576 | floor'
+}
+
+# Recursion makes very many stacks, which take memory of the program; the report says what helps.
+test_fewer_frames_for_very_many_stacks() {
+	cat >recursion.c <<'END'
+#include <stdlib.h>
+void a(int n), b(int n);
+void a(int n)
+{
+	free(malloc(10));
+	if (n) {
+		a(n - 1);
+		b(n - 1);
+	}
+}
+void b(int n)
+{
+	free(malloc(10));
+	if (n) {
+		b(n - 1);
+		a(n - 1);
+	}
+}
+/* What differs is near to malloc. */
+void wide(int n)
+{
+	free(malloc(10));
+	if (n) {
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+		wide(n - 1);
+	}
+}
+int main(int argc, char **argv)
+{
+	(argc > 2 ? wide : a)(atoi(argv[1]));
+	return 0;
+}
+END
+	compile recursion
+	local how depth
+	for how in record profile; do
+		"$mprof" $how -q -o log -- ./recursion 18
+		run "$mprof" report log
+		expect_words out "of mprof's own memory. mprof kept 524,28"
+		depth=$(tr -s ' \n' ' ' <out | sed -n 's/.*recorded with --depth \([0-9]*\), there are about [0-9,]*[.].*/\1/p')
+		[ "${depth:-0}" -ge 8 ] || bad "depth: '$depth'"
+		"$mprof" $how -q --depth "${depth:-8}" -o less -- ./recursion 18
+		[ "$(mib_at_most less)" -lt $(($(mib_at_most log) / 3)) ] ||
+			bad "$how: $(mib_at_most less) MiB instead of $(mib_at_most log)"
+		run "$mprof" report less
+		expect_no_text out 'different call stacks'
+	done
+	"$mprof" record -q -o log -- ./recursion 6 wide
+	run "$mprof" report log
+	expect_words out "of mprof's own memory"
+	expect_no_text out 'recorded with --depth'
+}

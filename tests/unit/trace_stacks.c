@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "suites.h"
+#include "trace/shorter_stacks.h"
 #include "trace/stack_table.h"
 #include "trace/trace.h"
 #include "trace_build.h"
@@ -440,6 +441,43 @@ START_TEST(families)
 }
 END_TEST
 
+/* Two functions call each other and themselves, `levels` deep; each calls malloc. */
+static uint32_t add_recursion(struct stack_table *t, uint32_t caller, unsigned levels)
+{
+	uint32_t ends = 0;
+
+	for (uint32_t frame = 1; levels && frame <= 2; frame++) {
+		const uint32_t node = stack_table_node(t, caller, frame);
+
+		stack_table_node(t, node, 3);
+		ends += 1 + add_recursion(t, node, levels - 1);
+	}
+	return ends;
+}
+
+/* With n frames, 2 ^ (n - 1) stacks differ, and shorter ones stay whole. */
+START_TEST(shorter)
+{
+	struct stack_table table;
+	struct stacks s = { .definitions = SHORTER_LEAST };
+	struct shorter_stacks found;
+	uint32_t ends;
+
+	stack_table_start(&table, STACK_NONE);
+	ends = add_recursion(&table, 0, 18);
+	s.node = table.node;
+	s.nodes = table.nodes;
+	found = shorter_stacks_find(&s);
+	ck_assert_uint_eq(found.all, ends);
+	ck_assert_uint_eq(found.depth, 12);
+	ck_assert_double_eq_tol((double)found.left, (1 << 11) + (1 << 11) - 2, 300);
+	s.definitions--;
+	found = shorter_stacks_find(&s);
+	ck_assert_uint_eq(found.depth, 0);
+	stack_table_free(&table);
+}
+END_TEST
+
 Suite *trace_stacks_suite(void)
 {
 	Suite *s = suite_create("trace_stacks");
@@ -456,6 +494,7 @@ Suite *trace_stacks_suite(void)
 	tcase_add_test(c, hostile);
 	tcase_add_test(c, cut);
 	tcase_add_test(c, families);
+	tcase_add_test(c, shorter);
 	suite_add_tcase(s, c);
 	return s;
 }

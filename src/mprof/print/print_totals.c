@@ -48,6 +48,7 @@ static void print_resident(const struct print_totals *t, FILE *out)
 
 	if (screen_resident(&words, t->a)) {
 		paragraph_add(&words, ". ");
+		resident_of_stacks(&words, t->a);
 		resident_huge_pages(&words, t->a);
 		resident_together(&words, t->a);
 		paragraph_print(&words, &form, out);

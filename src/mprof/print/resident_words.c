@@ -2,6 +2,7 @@
 /* resident_words.c - see resident_words.h. */
 #include "resident_words.h"
 
+#include "../profile/findings.h"
 #include "../util/format.h"
 
 const struct tree_process *resident_largest_process(const struct tree *r)
@@ -12,6 +13,20 @@ const struct tree_process *resident_largest_process(const struct tree *r)
 		if (!most || r->process[i].peak_rss_bytes > most->peak_rss_bytes)
 			most = &r->process[i];
 	return most;
+}
+
+#define STACK_BYTES 64u /* that a stack takes at least: its entry, places in tables, frames */
+
+void resident_of_stacks(struct paragraph *words, const struct analysis *a)
+{
+	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct shorter_stacks *s = a->findings ? &a->findings->shorter : NULL;
+
+	if (p && s && s->depth && s->all * STACK_BYTES >= p->peak_rss_bytes / 16)
+		paragraph_add(words,
+			      "mprof kept %s different call stacks, which take some of this "
+			      "memory; recorded with --depth %u, there are about %s. ",
+			      format_count(s->all).s, s->depth, format_count(s->left).s);
 }
 
 #define HUGE_LEAST (8u << 20)

@@ -108,7 +108,7 @@ static void add_resident_parts(struct paragraph *words, const struct analysis *a
 {
 	const struct outside_place *mapper = a->findings ? &a->findings->files : NULL;
 	const uint64_t rss = p->peak_rss_bytes, own = p->self_bytes;
-	const bool told = own >= OWN_LEAST && own >= rss / 16 && own < rss;
+	const bool told = own >= OWN_LEAST && own >= rss / 16;
 
 	if (tree_has_files(p)) {
 		paragraph_add(words, "at least %s of it files and shared memory",
@@ -124,7 +124,8 @@ static void add_resident_parts(struct paragraph *words, const struct analysis *a
 	} else
 		paragraph_add(words, told ? "with code, files and" : "with code and files");
 	if (told)
-		paragraph_add(words, " %s of mprof's own memory", format_bytes(own).s);
+		paragraph_add(words, " %s%s of mprof's own memory", own < rss ? "" : "up to ",
+			      format_bytes(own < rss ? own : rss).s);
 }
 
 /* Puts "cc1 (process 2)". */
@@ -182,6 +183,8 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      " least %s of the peak was not resident, because the program had "
 			      "not written to it or had returned it to the system. ",
 			      format_bytes(untouched).s);
+	if (rss)
+		resident_of_stacks(words, a);
 	if (rss)
 		resident_huge_pages(words, a);
 	resident_together(words, a);

@@ -789,6 +789,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	if (ret < 0)
 		return ret;
 	stack_findings_name(&f->stacks, &f->names);
+	if (a->tree.processes == 1)
+		f->shorter = shorter_stacks_find(f->names.stacks);
 	if (!a->walk.input.log_end)
 		stack_findings_unjoined(&f->stacks, sites, &f->names);
 	kept_find(&f->kept, sites, &f->names);

@@ -26,6 +26,7 @@
 #include "retained.h"
 #include "../pass/alloc_times.h"
 #include "stack_findings.h"
+#include "../trace/shorter_stacks.h"
 
 #define FINDINGS	    10u
 #define FINDINGS_REDUCED    3u
@@ -53,10 +54,11 @@ struct findings {
 	struct stack_findings stacks; /* likewise */
 	struct alloc_times times;     /* likewise */
 	struct retained retained;
-	struct refaults refaults;   /* present without stacks, too */
-	struct larger larger;	    /* of a profile, instead of these */
-	struct unmatched unmatched; /* of a trace with stacks: the first free of no block */
-	struct kept kept;	    /* excluded from findings of the peak, waste and leaks */
+	struct refaults refaults;      /* present without stacks, too */
+	struct larger larger;	       /* of a profile, instead of these */
+	struct unmatched unmatched;    /* of a trace with stacks: the first free of no block */
+	struct shorter_stacks shorter; /* of a run with stacks of one process */
+	struct kept kept;	       /* excluded from findings of the peak, waste and leaks */
 	/* Functions with stacks whose events were not all kept, at most some of them. */
 	const struct sym_line *reduced[FINDINGS_REDUCED];
 	size_t reduced_count;
