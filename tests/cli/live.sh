@@ -171,6 +171,20 @@ test_recording_of_a_pid() {
 		if [ "$of" = record ]; then
 			run "$mprof" dump "$child"
 			expect_lines out 77
+			run "$mprof" sort "$child"
+			expect_status 0
+			expect_text out "$of/rec.play: 77 calls of './waits'"
+			run "$mprof" sort --check "$of/rec.play"
+			expect_status 0
+			run "$mprof" replay --json --allocator glibc "$child"
+			expect_same 'what was played' "$(json out .trace)" "$of/rec"
+			run "$mprof" compare --allocator glibc -o page.html "$child"
+			expect_status 0
+			run "$mprof" movie -o movie.html "$child"
+			expect_status 0
+			run "$mprof" counts "$child"
+			expect_status 3
+			expect_text err "'$of/rec' is a trace; expected a counts file"
 		else
 			run "$mprof" image --json -o memory.svg "$child"
 			expect_same 'the first chart' "$(json out '.charts[0].title')" Memory
@@ -198,6 +212,18 @@ test_recording_of_a_pid() {
 		expect_one_line_error
 		expect_text err "cannot examine process $child: it is not running"
 	done
+	rm -f ready
+	"$mprof" -m Count ./waits 2>/dev/null &
+	pid=$!
+	wait_for eval 'child=$(pgrep -P '"$pid"' -x waits)'
+	wait_for test -e ready
+	run "$mprof" counts --json "$child"
+	expect_same 'calls of malloc' "$(json out '.calls.malloc')" 77
+	kill -KILL "$child"
+	wait "$pid" 2>/dev/null
+	run "$mprof" counts "$child"
+	expect_status 3
+	expect_text err "cannot examine process $child: it is not running"
 	run "$mprof" view $$
 	expect_status 3
 	expect_one_line_error

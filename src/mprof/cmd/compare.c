@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "films.h"
 #include "replay_run.h"
+#include "running.h"
 #include "usage.h"
 
 #define FRAMES 300u /* of the movie: as many as mprof movie has */
@@ -46,7 +47,7 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG",
 	.doc = "Plays a trace on every installed allocator, says which is better, and writes a "
-	       "page with tables, curves, pictures and a movie of the heaps.",
+	       "page with tables, curves, pictures and a movie of the heaps." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, path),
 	.missing = "no trace given; for example: mprof compare mprof.log",
@@ -242,7 +243,7 @@ int cmd_compare(int argc, char **argv)
 
 	replay_cli_init(&o.cli);
 	if (!usage_take(&usage, argc, argv, &o))
-		status = compare(&o);
+		status = running_find((char **)&o.path, 1) ?: compare(&o);
 	replay_cli_release(&o.cli);
 	return status;
 }

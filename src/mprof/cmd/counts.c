@@ -13,6 +13,7 @@
 #include "run_messages.h"
 #include "../util/pager.h"
 #include "cmd.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -33,7 +34,7 @@ static const struct usage usage = {
 	.options = options,
 	.args = "[COUNTS...]",
 	.doc = "Shows counts files, by function, process and thread. Without COUNTS: all files "
-	       "mprof.counts* in this directory.",
+	       "mprof.counts* in this directory." RUNNING_HELP,
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, files),
 };
@@ -118,6 +119,8 @@ int cmd_counts(int argc, char **argv)
 		return STATUS_USAGE;
 	if (!o.files.count)
 		return show_all(o.json);
+	if (running_find(o.files.item, o.files.count))
+		return STATUS_FILE;
 	for (i = 0; i < o.files.count; i++) {
 		if (i && !o.json)
 			putchar('\n');

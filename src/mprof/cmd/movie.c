@@ -15,6 +15,7 @@
 #include "films.h"
 #include "profile_options.h"
 #include "recorded_movie.h"
+#include "running.h"
 #include "usage.h"
 
 #define FRAMES_MOST 100000
@@ -74,7 +75,7 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG",
 	.doc = "Writes a movie of the heap, as recorded or with other allocators: what every page "
-	       "contains, frame by frame.",
+	       "contains, frame by frame." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof movie mprof.log",
@@ -212,7 +213,7 @@ int cmd_movie(int argc, char **argv)
 	if (usage_take(&usage, argc, argv, &o))
 		ret = STATUS_USAGE;
 	else
-		ret = run(&o);
+		ret = running_find((char **)&o.log, 1) ?: run(&o);
 	free((void *)o.films.allocators);
 	profile_cli_release(&o.names);
 	return ret;

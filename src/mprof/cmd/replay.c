@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -35,7 +36,7 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG",
 	.doc = "Plays the calls of a trace, or of a playback file, on other allocators, and shows "
-	       "how much memory and time each of them takes.",
+	       "how much memory and time each of them takes." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, path),
 	.missing = "no trace given; for example: mprof replay mprof.log",
@@ -63,7 +64,7 @@ int cmd_replay(int argc, char **argv)
 
 	replay_cli_init(&o.cli);
 	if (!usage_take(&usage, argc, argv, &o))
-		status = replay(&o);
+		status = running_find((char **)&o.path, 1) ?: replay(&o);
 	replay_cli_release(&o.cli);
 	change_cli_release(&o.change);
 	return status;

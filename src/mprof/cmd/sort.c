@@ -14,6 +14,7 @@
 #include "../util/styled.h"
 #include "cmd.h"
 #include "playback_input.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -50,7 +51,7 @@ static const struct usage usage = {
 	.doc = "Compiles a trace, or another tool's record of calls, to a playback file: the same "
 	       "calls in the same order, with block numbers instead of addresses, ready to be "
 	       "played on any allocator. The commands replay, image, movie and compare compile "
-	       "traces themselves; a playback file saves them this step.",
+	       "traces themselves; a playback file saves them this step." RUNNING_HELP,
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof sort mprof.log",
@@ -154,5 +155,7 @@ int cmd_sort(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	return o.check ? answer(o.log, &o, NULL) : compile(&o);
+	if (o.check)
+		return answer(o.log, &o, NULL);
+	return running_find((char **)&o.log, 1) ?: compile(&o);
 }
