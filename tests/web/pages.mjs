@@ -1752,6 +1752,16 @@ served("a profile of a running program has new figures, in the same state, and s
   assert.equal(await total(page), "2.5 MiB");
   assert.match(await page.locator("#run").innerText(), /2\.5 MiB live now/);
   assert.match(await page.evaluate(() => location.hash), /page=tables.*figure=end/);
+  // The order of tables stays, also a reversed one, and where the address does not name its column.
+  for (const [where, column] of [["page=tables&figure=end&sort=own", "Function"], ["page=run", "Path"]]) {
+    await go(page, where);
+    const head = page.locator("#page th", { hasText: column }).first(), order = () => head.getAttribute("aria-sort");
+    for (let i = 0; i < 2; i++)
+      await head.locator("button").click({ timeout: 10000 });
+    assert.equal(await order(), "descending", `${column}: before`);
+    await renewed(page);
+    assert.equal(await order(), "descending", `${column}: after`);
+  }
   // The call graph keeps its centre although lines have other numbers.
   await go(page, "page=callers&figure=end&of=1");
   const centre = await page.locator("#page h2").innerText();

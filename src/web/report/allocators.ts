@@ -21,7 +21,7 @@ function table(from: HTMLTableElement, name: string): HTMLElement {
 		const number = cell.classList.contains("n"), text = (r: HTMLTableRowElement) => r.cells[i].textContent!.trim();
 		return { key: String(i), title: cell.textContent!, number, text, value: r => i ? number ? valueOf(text(r)) : text(r) : text(r), node: i ? undefined : r => named(r.cells[0]) };
 	});
-	return sortable(rows, columns, "", () => {}, name);
+	return sortable(rows, columns, "", null, name);
 }
 
 // The name of an allocator with the colour of its curve.

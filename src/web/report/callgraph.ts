@@ -232,7 +232,7 @@ function neighbours(v: View, title: string, boxes: Map<number, Box> | undefined,
 		shareColumn("share", r => r.sum, () => total),
 		{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 			click: () => v.set({ chosen: r.line }) }, r.name) : el("span", {}, r.name) },
-	], "n", () => {}, title.toLowerCase()));
+	], "n", null, title.toLowerCase()));
 }
 
 // A line of the function in the centre: the chosen one, or the one that allocates most; 0: nothing is allocated.

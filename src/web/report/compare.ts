@@ -248,7 +248,7 @@ export function compare(v: View): HTMLElement {
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },
-		], v.others.look.sort, () => {}, "changes"),
+		], v.others.look.sort, null, "changes"),
 		el("p", {}, ...(marked ? ["As text: ", el("code", {}, `mprof ctl ${d.head.report.processes[0]?.pid ?? "PID"} dump`), ", later again, then mprof diff of both dumps."] : traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
 			: begin.why ? [begin.why] : [el("code", {}, begin.command), " ", el("code", {}, commandAt(s, d, to).command)])));
 }

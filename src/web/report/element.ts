@@ -80,13 +80,18 @@ const isName = (c: { key: string }) => c.key == "name" || c.key == "command";
 // How a table is sorted, where this outlives the table.
 export interface Sorting { key: string; upward?: boolean } // undefined: as the column starts
 
+// What was chosen last of the tables of each name: it outlives new figures.
+const chosen = new Map<string, Sorting>();
+
 // A sortable table that shows its first rows, and more on request.  sort "": in the order of rows.
-export function sortable<R>(rows: R[], given: Column<R>[], sort: string | Sorting, onSort: (key: string) => void,
+// onSort null: only the table knows by which column; otherwise `sort` says what was chosen.
+export function sortable<R>(rows: R[], given: Column<R>[], sort: string | Sorting, onSort: ((key: string) => void) | null,
 		name: string, first = ROWS): HTMLElement {
 	const columns = narrowFirst(given), body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
 	const more = el("button", { type: "button", click: () => add(ROWS) });
-	const kept: Sorting = typeof sort == "string" ? { key: sort } : sort;
-	let by = kept.key ? columns.find(c => c.key == kept.key) ?? columns[0] : null, upward = kept.upward ?? (!by || startsUpward(by)), sorted: R[] = [], shown = 0;
+	const before = chosen.get(name), at = (key: string) => columns.find(c => c.key == key);
+	const kept = typeof sort != "string" ? sort : before && at(before.key) && (!onSort || before.key == sort) ? before : { key: sort };
+	let by = kept.key ? at(kept.key) ?? columns[0] : null, upward = kept.upward ?? (!by || startsUpward(by)), sorted: R[] = [], shown = 0;
 	const add = (most: number) => {
 		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
@@ -122,10 +127,11 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string | Sortin
 		upward = same ? !upward : startsUpward(c);
 		by = c;
 		Object.assign(kept, { key: c.key, upward });
+		chosen.set(name, kept);
 		order();
 		head.querySelectorAll("button")[columns.indexOf(c)].focus();
 		if (!same)
-			onSort(c.key);
+			onSort?.(c.key);
 	};
 	order();
 	const plain = (r: R, c: Column<R>) => ["", "-"].includes(c.text(r)) ? "" : String(value(r, c));

@@ -97,5 +97,5 @@ export function jumps(v: View): HTMLElement {
 				node: r => open(r, when(ns(r.from), ns(r.to)), "The call stacks of this change") },
 			{ key: "most", title: "Most of it", text: r => r.line ? labelOf(d, r.line) : "no stack", node: r => open(r, r.line ? labelOf(d, r.line) : "no stack", "The call stacks of this change") },
 			shareColumn("share", r => r.bytes, r => r.all),
-		], "change", () => {}, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));
+		], "change", null, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));
 }

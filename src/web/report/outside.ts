@@ -63,7 +63,7 @@ function functionsOf(v: View, row: StackUse, of: Deepest): HTMLElement {
 		shareColumn("share", p => p.bytes, () => all),
 		column("frames", "Frames", count, p => p.frames, { help: "More than one in a recursion." }),
 		{ key: "function", title: "Function", text: p => nameOf(v.d, p.line), node: p => owner(v, p.line) },
-	], "bytes", () => {}, "functions on the stack", 20), outer > 0 && el("p", {}, `And ${bytes(outer)} in frames further out, which were not recorded.`));
+	], "bytes", null, "functions on the stack", 20), outer > 0 && el("p", {}, `And ${bytes(outer)} in frames further out, which were not recorded.`));
 }
 
 interface Part { line: number; bytes: number; frames: number }
@@ -100,7 +100,7 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 			{ key: "where", title: "Where", text: r => placeOf(v.d, r.line), node: r => place(v, r.line) },
 			...(rowsOfStack.some(r => r.frames > 1) ? [column("times", "Frames", count, (r: Line) => r.frames, { help: "More than one in a recursion." })] : []),
 			...(of.known ? [column("frame", "Bytes", bytes, (r: Line) => r.bytes || null, { help: "Of its frames; an inlined call has none." })] : []),
-		], "", () => {}, "call stack"));
+		], "", null, "call stack"));
 }
 
 // The greatest depth over time: of the chosen thread, or of those that used most.
@@ -190,7 +190,7 @@ export function globals(v: View): HTMLElement {
 		column("resident", "Resident", bytes, o => o.resident_bytes, { text: o => atLeast(o.resident_at_least, o.resident_bytes) }),
 		column("local", "Thread-local", bytes, o => o.thread_local_bytes || null, { help: "Bytes in each thread." }),
 		column("threads", "Threads", count, o => o.thread_local_bytes ? o.threads : null, { help: "Most threads that ran at the same time." }),
-	], "bytes", () => {}, "objects");
+	], "bytes", null, "objects");
 	const columns: Column<Variable>[] = [
 		column("bytes", "Bytes", bytes, x => x.bytes, { share: x => x.bytes / most }),
 		column("resident", "Resident", bytes, x => x.resident, { text: x => x.perThread ? "per thread" : known(x.resident) }),

@@ -218,7 +218,7 @@ function histogram(rows: { from: number; count: number; bytes?: number }[], labe
 		column("from", what, label, r => r.from, { upward: true }),
 		column("count", "Blocks", count, r => r.count, { share: r => r.count / most }),
 		...(rows[0]?.bytes !== undefined ? [column("bytes", "Bytes", bytes, (r: any) => r.bytes)] : []),
-	], "from", () => {}, what.toLowerCase());
+	], "from", null, what.toLowerCase());
 }
 
 // Each row is a size; `all` are the blocks of all sizes.
@@ -238,7 +238,7 @@ function sizes(v: View): HTMLElement {
 		el("h3", {}, "The whole run"), el("p", {}, `Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
 		r.size_classes.length > 0 && exactSizes(v), el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
 			...sizeColumns(r.total_blocks), column("waste", "Rounding", bytes, c => c.waste_bytes),
-		], "count", () => {}, "sizes", 25)),
+		], "count", null, "sizes", 25)),
 		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))));
 }
 
@@ -436,7 +436,7 @@ function realloc(v: View): HTMLElement {
 		r.calls > 0 && sortable(["in_place", "moved"], [
 			{ key: "what", title: "Block", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => column(kind, kind, count, (k: string) => r[k][kind])),
-		], "what", () => {}, "realloc"), resizeDots(r.sizes, r.sizes_left_out), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
+		], "what", null, "realloc"), resizeDots(r.sizes, r.sizes_left_out), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
 }
 
 interface Resize { from: number; to: number; calls: number }
@@ -460,9 +460,9 @@ function exactResizes(sizes: Resize[], more: number): HTMLElement | null {
 		column("calls", "Calls", count, r => r.calls, { share: r => r.calls / all });
 	return el("div", { class: "two exact-sizes" }, el("div", {}, el("h3", {}, "Most frequent sizes, in bytes"), sortable(sizes, [calls<Resize>(),
 		column("from", "From", count, p => p.from), column("to", "To", count, p => p.to),
-	], "calls", () => {}, "realloc-sizes", 20)), el("div", {}, el("h3", {}, "Most frequent differences, in bytes"),
+	], "calls", null, "realloc-sizes", 20)), el("div", {}, el("h3", {}, "Most frequent differences, in bytes"),
 		sortable([...gaps].map(([gap, n]) => ({ gap, calls: n })), [calls<{ gap: number; calls: number }>(),
-			column("gap", "Difference", by, g => g.gap)], "calls", () => {}, "realloc-differences", 20),
+			column("gap", "Difference", by, g => g.gap)], "calls", null, "realloc-differences", 20),
 		more > 0 && el("p", {}, `${many(more, "call")} of other sizes.`)));
 }
 
@@ -494,7 +494,7 @@ export function suppressed(v: View): HTMLElement {
 		column("blocks", "Blocks", count, s => s.blocks),
 		{ key: "why", title: "Why", text: s => s.why || "suppressed by a file" },
 		{ key: "pattern", title: "Pattern", text: s => s.pattern },
-	], "bytes", () => {}, "suppressed") : el("p", {}, "Nothing was suppressed."),
+	], "bytes", null, "suppressed") : el("p", {}, "Nothing was suppressed."),
 		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${quote(v.d.head.trace)}`)));
 }
 
@@ -510,7 +510,7 @@ function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${many(n.blocks, "block")}, ${bytes(n.bytes)}, ${left(v.d, n.blocks)}` +
 		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
-		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], sizeColumns(n.blocks), "bytes", () => {}, "never-freed", 25), suppressed(v));
+		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], sizeColumns(n.blocks), "bytes", null, "never-freed", 25), suppressed(v));
 }
 
 // A bar in proportion to the thread's figure, divided as in the legend.
@@ -536,7 +536,7 @@ function threadBars(d: Data, title: string, names: string[], list: ThreadParts[]
 		column("thread", "Thread", n => n ? threadTitle(d, n) : "-", t => t.thread, { upward: true }),
 		column("sum", "All", text, t => t.sum),
 		{ key: "bar", title: "By function", text: t => names.map((n, i) => t.parts[i] ? `${n} ${text(t.parts[i])}` : "").filter(x => x).join(", "), node: t => threadBar(t.parts, names, most, text) },
-	], "sum", () => {}, name));
+	], "sum", null, name));
 }
 
 // Calls by allocation function, in the whole run.

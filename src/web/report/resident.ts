@@ -112,6 +112,6 @@ export function resident(v: View): HTMLElement {
 			column("bytes", "Bytes", bytes, part => most[part.key], { share: part => most[part.key] / total }),
 			shareColumn("share", part => most[part.key], () => total),
 			{ key: "help", title: "Use", text: part => meaning(part.title) ?? "" },
-		], "bytes", () => {}, "resident-parts"),
+		], "bytes", null, "resident-parts"),
 		...whoseMemory(v), el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));
 }

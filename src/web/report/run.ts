@@ -56,7 +56,7 @@ function page(v: View, rows: Rows, more: (Node | false)[]): HTMLElement {
 			{ key: "path", title: "Path", text: l => l.path || "unknown" },
 			{ key: "build", title: "Build-id", text: l => l.build_id ?? "unknown", node: l => el("code", {}, l.build_id ?? "unknown") },
 			column("process", "Process", String, l => l.process, { help: "The first process that had it.", upward: true }),
-		], "process", () => {}, "libraries", 50) : el("p", {}, "Unknown: the file has no call stacks."));
+		], "process", null, "libraries", 50) : el("p", {}, "Unknown: the file has no call stacks."));
 }
 
 export function runPage(v: View): HTMLElement {
@@ -90,5 +90,5 @@ export function totalsRunPage(v: View): HTMLElement {
 		column("calls", "Calls", count, f => f[1].calls),
 		column("bytes", "Bytes", bytes, f => f[1].bytes),
 		column("failed", "Failed", count, f => f[1].failed),
-	], "calls", () => {}, "calls")]);
+	], "calls", null, "calls")]);
 }

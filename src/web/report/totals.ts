@@ -55,7 +55,7 @@ export function sizes(v: View): HTMLElement {
 			column("count", "Allocations", count, s => s.calls, { share: s => s.calls / most }),
 			shareColumn("share", s => s.calls, () => r.total.figures.calls),
 			column("live", "Never freed", count, s => Math.max(0, s.calls - s.freed)),
-		], "from", () => {}, "sizes"),
+		], "from", null, "sizes"),
 		el("p", {}, "Sizes over time and by lifetime are known only from single calls: ", record(v)));
 }
 
@@ -69,7 +69,7 @@ export function lifetimes(v: View): HTMLElement {
 			column("freed", "Freed", count, r => r.own.freed),
 			column("calls", "Allocations", count, r => r.own.calls),
 			...lineColumns<typeof rows[0]>(v, r => r.line),
-		], "freed", () => {}, "lifetimes"),
+		], "freed", null, "lifetimes"),
 		el("p", {}, "The distribution of lifetimes needs single calls: ", record(v)));
 }
 
@@ -116,7 +116,7 @@ function ranks(v: View): HTMLElement | false {
 		column("peak", "Peak", bytes, r => r.peak_bytes, { text: r => bytes(r.peak_bytes) + (r.outlier ? " (stands out)" : ""), share: r => r.peak_bytes / most }),
 		column("left", "Never freed", bytes, r => r.never_freed_bytes),
 		column("process", "Largest process", count, r => r.largest_process, { upward: true }),
-	], "rank", () => {}, "ranks"));
+	], "rank", null, "ranks"));
 }
 
 export function processes(v: View): HTMLElement {
