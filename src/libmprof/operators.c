@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "dl_errors.h"
 #include "scopes.h"
 #include "start.h"
 #include "thread.h"
@@ -196,19 +197,28 @@ static void *operator_made(const char *name, int is_new)
 						     : (void *)malloc;
 }
 
-static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
+static void *operator_find(struct operator* o, int is_new, const void *caller)
 {
-	void *real = mp_scope_known(o, caller);
+	void *real = dlsym(RTLD_NEXT, o->name);
 
-	if (real)
-		return real;
-	real = dlsym(RTLD_NEXT, o->name);
 	if (real)
 		return operator_know_global(o, real, is_new, caller);
 	real = mp_scope_find(o, o->name, "libstdc++.so.6", caller);
 	if (!real)
 		return operator_know_global(o, operator_made(o->name, is_new), is_new, caller);
 	o->own = OF_MALLOC;
+	return real;
+}
+
+static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
+{
+	void *real = mp_scope_known(o, caller);
+
+	if (real)
+		return real;
+	mp_dl_errors_begin();
+	real = operator_find(o, is_new, caller);
+	mp_dl_errors_end();
 	return real;
 }
 

@@ -45,6 +45,7 @@ int mallopt(int parameter, int value); /* of <malloc.h>, which the library does 
 	X(dlopen)             \
 	X(dlmopen)            \
 	X(dlclose)            \
+	X(dlerror)            \
 	X(brk)                \
 	X(sbrk)               \
 	X(mallopt)

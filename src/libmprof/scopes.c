@@ -88,12 +88,12 @@ void mp_scopes_forget(void)
 
 void *mp_scope_ask(const char *library, const char *name)
 {
-	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	/* Not our own functions, which would call mp_dl_errors_forget() and mp_scopes_forget(). */
+	void *handle = mp_next()->dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 	void *real = handle ? dlsym(handle, name) : NULL;
 
 	if (handle)
-		mp_next()->dlclose(
-		    handle); /* not our dlclose, which would call mp_scopes_forget() */
+		mp_next()->dlclose(handle);
 	return real;
 }
 

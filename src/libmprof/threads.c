@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "dl_errors.h"
 #include "file.h"
 #include "lists.h"
 #include "local.h"
@@ -261,6 +262,7 @@ static void thread_end(void *record)
 		return;
 	mp_stack_use_end();
 	mp_counts_renamed(1);
+	mp_dl_errors_release();
 	/* The thread may have ended in a quiet call. */
 	if (mp_is_quiet() || t != mprof_self || !t->number || !mp_recording())
 		return;

@@ -19,6 +19,7 @@
 #include "allocator.h"
 #include "config.h"
 #include "core.h"
+#include "dl_errors.h"
 #include "scopes.h"
 #include "stack_parts.h"
 #include "start.h"
@@ -108,16 +109,19 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 		return real;
 	mp_boot_try(caller);
 	mp_quiet_begin(&before, NULL);
+	mp_dl_errors_begin();
 	real = dlsym(RTLD_NEXT, name);
 	if (!real) {
 		real = mp_scope_find(w, name, NULL, caller);
 		/* The program's scope begins with the preloaded objects. */
 		if (real && mp_scope_base(real) != mp_scope_base(w)) {
+			mp_dl_errors_end();
 			mp_quiet_end(before);
 			return real;
 		}
 		real = wrap_stand_in(w->fn);
 	}
+	mp_dl_errors_end();
 	mp_quiet_end(before);
 	__atomic_store_n(&w->real, real, __ATOMIC_RELEASE);
 	return real;
