@@ -664,3 +664,64 @@ test_attach_too_often() {
 	touch go
 	attach_expect_end 7
 }
+
+attached_children() { # attaches to ./family before it forks, and reports
+	rm -f go end ready family.profile
+	./family &
+	local child=$! by
+	"$mprof" attach -o family.profile "$child" 2>said &
+	by=$!
+	wait_for grep -q '^mprof: attached' said
+	touch go
+	wait_for test -e ready
+	sleep 3
+	touch end
+	wait "$child"
+	wait "$by"
+	run "$mprof" report family.profile
+}
+
+# What only mprof reads is in such a profile, too.
+test_attach_tells_what_all_processes_had() {
+	attach_is_allowed || return 0
+	cat >family.c <<'EOF'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define SIZE (32ul << 20)
+static void wait_until(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+}
+int main(void)
+{
+	wait_until("go");
+	for (int i = 0; i < 4; i++)
+		if (!fork()) {
+			char *p = malloc(SIZE);
+			memset(p, 1, SIZE);
+			wait_until("end");
+			_exit(p[1] != 1);
+		}
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	char *p = mmap(0, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 2 * SIZE, MADV_HUGEPAGE);
+	memset(p, 1, 2 * SIZE);
+	close(open("ready", O_CREAT | O_WRONLY, 0600));
+	while (wait(NULL) > 0)
+		;
+	return p[1] != 1;
+}
+EOF
+	compile family
+	again_until 'has_words out "All processes together had at least "' attached_children
+	expect_words out ' MiB at one time, with pages that they share counted once.'
+	run "$mprof" report --json family.profile
+	expect_documented profile out
+	expect_same 'several processes' "$(json out '.together_bytes > 1.25 * 64 * 1048576')" true
+}

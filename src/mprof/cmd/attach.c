@@ -16,7 +16,9 @@
 #include "../run/code_names.h"
 #include "../run/library.h"
 #include "../run/process.h"
+#include "../run/sampler.h"
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/format.h"
 #include "../util/now.h"
 #include "../util/ranges.h"
@@ -253,10 +255,34 @@ static void detach_all(struct attached *a, const char *path)
 	}
 }
 
+/* What only mprof reads, as mprof profile does: huge pages, and the memory of all processes. */
+static struct sampler *watch(const char *path)
+{
+	struct mprof_file_header header;
+	struct sampler *s = NULL;
+	struct error err = { "" };
+
+	if (file_head(path, &header, sizeof(header)) == sizeof(header) &&
+	    sampler_start(&s, path, header.run_id, SAMPLER_SHARES, &err))
+		cmd_warn("%s", err.text);
+	return s;
+}
+
+static void end_watch(struct sampler *s)
+{
+	struct append file;
+
+	if (!s)
+		return;
+	sampler_stop(s, &file);
+	append_close(&file);
+}
+
 static int profile(struct run_plan *plan, const struct options *o, const char *library)
 {
 	struct target t = { .claim = -1 };
 	static struct attached a;
+	struct sampler *sampler;
 	uint64_t start_time = 0;
 	struct error err;
 	int ret, status;
@@ -271,7 +297,9 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	}
 	if (!plan->quiet)
 		tell_begin(o, &a, t.path);
+	sampler = watch(t.path);
 	wait_for_end(&a, o, start_time);
+	end_watch(sampler);
 	detach_all(&a, t.path);
 	code_names_add(t.path);
 	if (!plan->quiet) {
