@@ -303,6 +303,33 @@ expect_own() { # WORDS VERDICT COMMAND...
 	expect_text err "$words"
 }
 
+# A library that looks its allocator up when it runs, as TBB's does: a weak import is no call.
+own_malloc_passed() {
+	local from=_ZN3tbb6detail2r122cache_aligned_allocateEm to=_ZN3tbb6detail2r124cache_aligned_deallocateEPv
+	cat >passes.c <<END
+#include <stdlib.h>
+void *scalable_malloc(size_t) __attribute__((weak));
+void *$from(size_t n) { return scalable_malloc ? scalable_malloc(n) : malloc(n); }
+void $to(void *p) { free(p); }
+END
+	echo "void *$from(unsigned long); void work(void) { $from(7); }" >requests.c
+	cc -O1 -fno-builtin -shared -fPIC -o libpasses.so passes.c
+	# shellcheck disable=SC2016
+	cc -O1 -o passed main.c requests.c -L. -lpasses -Wl,-rpath,'$ORIGIN'
+	run "$mprof" record -o log -- ./passed
+	expect_no_text err 'not record'
+	: >libtbbmalloc.so.2
+	expect_own "libpasses.so' passes requests to tbbmalloc, which are not recorded" note ./passed
+	for command in 'doctor ./passed' 'report log'; do
+		# shellcheck disable=SC2086
+		run "$mprof" $command
+		expect_words out "add --wrap malloc:$from --wrap free:$to"
+	done
+	run "$mprof" record -o log --wrap malloc:$from --wrap free:$to -- ./passed
+	expect_no_text err 'not record'
+	expect_same 'calls of the library' "$("$mprof" dump log | grep -c 'malloc.7')" 1
+}
+
 test_own_malloc() {
 	own_malloc_source >own.c
 	echo 'void work(void); int main(void) { work(); return 4; }' >main.c
@@ -338,6 +365,7 @@ test_own_malloc() {
 		expect_no_text err 'does not record'
 		expect_same 'calls of mallocx' "$("$mprof" dump log | grep -c 'malloc.7')" 1
 	done
+	own_malloc_passed
 	# A sanitizer, as clang links it: with the symbol table and without.
 	echo 'void __asan_init(void) {}' >sanitizer.c
 	cc -g -O1 -fno-builtin -DSEEN= -o sanitized own.c main.c sanitizer.c

@@ -42,17 +42,37 @@ static const struct called {
 	{ "scalable_malloc", "tbbmalloc", "--wrap-prefix scalable_" },
 };
 
+/*
+ * Functions of a library that passes requests of others to an allocator which it looks up itself
+ * when it runs: wrapping the allocator's functions has no effect on it.
+ */
+static const struct passed {
+	const char *symbol;    /* one that others call */
+	const char *library;   /* the allocator, if it is installed beside the library */
+	const char *allocator; /* its name */
+	const char *option;    /* records their calls */
+} passed[] = {
+	{ "_ZN3tbb6detail2r122cache_aligned_allocateEm", "libtbbmalloc.so.2", "tbbmalloc",
+	  "--wrap malloc:_ZN3tbb6detail2r122cache_aligned_allocateEm"
+	  " --wrap free:_ZN3tbb6detail2r124cache_aligned_deallocateEPv" },
+};
+
 /* Facts from an object's symbol tables and dynamic section. */
 struct object {
 	bool offered;  /* offers malloc to other objects */
 	bool defined;  /* defines malloc, perhaps only for itself */
 	bool symbolic; /* it binds its calls to its own symbols */
 	const char *allocator;
-	const struct called *calls; /* one that it imports */
+	const struct called *calls;    /* one that it imports */
+	const struct passed *requests; /* one that it imports */
+	const struct passed *passes;   /* one that it offers */
 };
 
 static void see_import(struct object *o, const char *name)
 {
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (!strcmp(name, passed[i].symbol))
+			o->requests = &passed[i];
 	for (size_t i = 0; !o->calls && i < sizeof(called) / sizeof(called[0]); i++)
 		if (!strcmp(name, called[i].symbol))
 			o->calls = &called[i];
@@ -64,7 +84,8 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 	const unsigned visible = GELF_ST_VISIBILITY(s->st_other);
 	size_t i;
 
-	if (s->st_shndx == SHN_UNDEF && dynamic)
+	/* A weak one need not exist, so it does not show that it is called. */
+	if (s->st_shndx == SHN_UNDEF && dynamic && bind != STB_WEAK)
 		see_import(o, name);
 	if (s->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
 		return;
@@ -77,12 +98,16 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 	for (i = 0; !o->allocator && i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (!strcmp(name, marks[i].symbol))
 			o->allocator = marks[i].allocator;
+	for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (!strcmp(name, passed[i].symbol))
+			o->passes = &passed[i];
 }
 
 /* Rejects most names quickly: a large library has 100,000. */
 static bool may_tell(const char *name)
 {
-	return *name && (*name == '_' ? name[1] == '_' : strchr("mjtsrd", *name) != NULL);
+	return *name && (*name == '_' ? name[1] == '_' || !strncmp(name, "_ZN3tbb", 7)
+				      : strchr("mjtsrd", *name) != NULL);
 }
 
 static void see_symbols(struct object *o, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
@@ -171,7 +196,7 @@ static void see_imports(struct object *o, const struct hashed *h)
 	for (uint32_t i = 1; i < h->first && gelf_getsym(h->symbols, (int)i, &s); i++)
 		if (s.st_shndx == SHN_UNDEF && (name = elf_strptr(h->elf, h->names, s.st_name)) &&
 		    may_tell(name))
-			see_import(o, name);
+			see_symbol(o, &s, name, true);
 }
 
 static bool see_hashed(struct object *o, Elf *elf)
@@ -189,6 +214,8 @@ static bool see_hashed(struct object *o, Elf *elf)
 	see_named(o, &h, "malloc");
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		see_named(o, &h, marks[i].symbol);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		see_named(o, &h, passed[i].symbol);
 	return true;
 }
 
@@ -234,10 +261,43 @@ static void set_calls(struct own_malloc *own, const char *path, const struct obj
 	if (!o->calls || o->offered || own->how != OWN_NONE)
 		return;
 	own->how = OWN_CALLS;
-	own->called = o->calls->symbol;
+	own->called = own->wraps = o->calls->symbol;
 	own->allocator = o->calls->allocator;
 	own->remedy = o->calls->option;
 	snprintf(own->path, sizeof(own->path), "%s", path);
+}
+
+/* Whether a program requests memory through a library that passes requests on. */
+struct passing {
+	const struct passed *requests, *passes;
+	char path[PATH_MAX]; /* of the library */
+};
+
+static void see_passing(struct passing *p, const char *path, const struct object *o)
+{
+	const char *name = basename(path);
+	char beside[PATH_MAX];
+
+	if (o->requests)
+		p->requests = o->requests;
+	if (!o->passes)
+		return;
+	snprintf(beside, sizeof(beside), "%.*s%s", (int)(name - path), path, o->passes->library);
+	if (access(beside, R_OK))
+		return;
+	p->passes = o->passes;
+	snprintf(p->path, sizeof(p->path), "%s", path);
+}
+
+static void set_passing(struct own_malloc *own, const struct passing *p)
+{
+	if (!p->requests || p->requests != p->passes || own->how != OWN_NONE)
+		return;
+	own->how = OWN_PASSES;
+	own->wraps = p->passes->symbol;
+	own->allocator = p->passes->allocator;
+	own->remedy = p->passes->option;
+	snprintf(own->path, sizeof(own->path), "%s", p->path);
 }
 
 static void set(struct own_malloc *own, enum own_how how, const char *path, const struct object *o)
@@ -295,7 +355,7 @@ static bool is_system(const char *path)
 	       !strncmp(name, "libmprof", 8);
 }
 
-static bool find_in_libraries(const char *program, struct own_malloc *own)
+static void find_in_libraries(const char *program, struct passing *passing, struct own_malloc *own)
 {
 	struct elf_facts ours, its;
 	char line[PATH_MAX + 256], *path;
@@ -306,10 +366,10 @@ static bool find_in_libraries(const char *program, struct own_malloc *own)
 	/* Runs only the linker that started us, not one that a file names. */
 	if (elf_read("/proc/self/exe", &ours) || elf_read(program, &its) || !its.has_loader ||
 	    strcmp(ours.loader, its.loader))
-		return false;
+		return;
 	list = ask_linker(its.loader, program, &pid);
 	if (!list)
-		return false;
+		return;
 	while (fgets(line, sizeof(line), list)) {
 		struct object o;
 
@@ -322,15 +382,16 @@ static bool find_in_libraries(const char *program, struct own_malloc *own)
 			set(own, o.offered ? OWN_SYMBOLIC : OWN_HIDDEN, path, &o);
 		else
 			set_calls(own, path, &o);
+		see_passing(passing, path, &o);
 	}
 	fclose(list);
 	waitpid(pid, NULL, 0);
-	return own->how != OWN_NONE;
 }
 
 bool own_malloc_find(const char *program, struct own_malloc *own)
 {
 	const struct object o = look_at(program);
+	struct passing passing = { .requests = o.requests };
 	char whole[PATH_MAX];
 
 	*own = (struct own_malloc){ .how = OWN_NONE };
@@ -338,7 +399,9 @@ bool own_malloc_find(const char *program, struct own_malloc *own)
 		snprintf(whole, sizeof(whole), "%s", program);
 	if (!o.defined) {
 		set_calls(own, whole, &o);
-		return find_in_libraries(program, own) || own->how != OWN_NONE;
+		find_in_libraries(program, &passing, own);
+		set_passing(own, &passing);
+		return own->how != OWN_NONE;
 	}
 	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, whole, &o);
 	return true;
@@ -373,6 +436,7 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 		[OWN_SYMBOLIC] = " and binds its own calls to that (-Bsymbolic): they are not"
 				 " recorded; to record them, link it without -Bsymbolic",
 		[OWN_CALLS] = "",
+		[OWN_PASSES] = "",
 		[OWN_HIDDEN] = " for itself alone: its own calls are not recorded; to record them,"
 			       " build it without, or with the allocator as a shared library",
 	};
@@ -382,6 +446,11 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 			 "'%s' calls %s of %s, a function that mprof does not record; to record it "
 			 "and the like, run the program under mprof with %s",
 			 own->path, own->called, own->allocator, own->remedy);
+	else if (own->how == OWN_PASSES)
+		snprintf(
+		    to, size,
+		    "'%s' passes requests to %s, which are not recorded; to record them, add %s",
+		    own->path, own->allocator, own->remedy);
 	else if (own_malloc_is_sanitizer(own))
 		snprintf(to, size, "'%s' %s", own->path, sanitized);
 	else

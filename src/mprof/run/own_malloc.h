@@ -20,6 +20,7 @@ enum own_how {
 	OWN_SYMBOLIC,  /* in a library with -Bsymbolic: its own calls go there */
 	OWN_HIDDEN,    /* not offered to others: the object's own calls do */
 	OWN_CALLS,     /* none: the object calls functions of an allocator other than malloc */
+	OWN_PASSES,    /* none: the object passes requests of others to such functions */
 };
 
 struct own_malloc {
@@ -27,6 +28,7 @@ struct own_malloc {
 	char path[PATH_MAX];
 	const char *allocator; /* a well-known one that is linked into it, or NULL */
 	const char *called;    /* OWN_CALLS: one of those functions */
+	const char *wraps;     /* OWN_CALLS and OWN_PASSES: a function that must be wrapped */
 	const char *remedy;    /* the option that records them */
 };
 

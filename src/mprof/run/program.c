@@ -203,7 +203,7 @@ static void find_past(struct program *p)
 	}
 	own_malloc_words(&own, p->past, sizeof(p->past));
 	p->past_all = own.how == OWN_FIRST;
-	p->past_called = own.called;
+	p->past_called = own.wraps;
 }
 
 int program_find(const char *name, struct program *p, struct error *err)
