@@ -170,6 +170,59 @@ END
 	expect_words out '19.5 KiB was never freed'
 }
 
+report_of_pool() { # COMMAND...
+	"$mprof" record -o log --wrap malloc:pool_alloc -- "$@" 2>/dev/null
+	run "$mprof" report log
+}
+
+# What a pool maps for blocks that are recorded is not memory outside malloc.
+test_wrap_pool_that_maps() {
+	cat >pool.c <<'END'
+#include <stddef.h>
+#include <sys/mman.h>
+static char *at, *end;
+void *pool_alloc(size_t n)
+{
+	if ((size_t)(end - at) < n) {
+		at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		end = at + (1 << 20);
+	}
+	at += n;
+	return at - n;
+}
+END
+	cat >use.c <<'END'
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+void *pool_alloc(size_t);
+int main(int argc, char **argv)
+{
+	size_t n = (size_t)(argc - 1) << 20;
+	(void)argv;
+	for (int i = 0; i < 20 * 1024; i++)
+		memset(pool_alloc(1024), 1, 1024);
+	if (n)
+		memset(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, n);
+	for (int i = 0; i < 5; i++, usleep(2000))
+		pool_alloc(1);
+	return 0;
+}
+END
+	cc -g -O1 -fPIC -shared -o libpool.so pool.c
+	# shellcheck disable=SC2016
+	cc -g -O1 -o use use.c -L. -lpool -Wl,-rpath,'$ORIGIN'
+	again_until 'has_words out "did not come from malloc"' report_of ./use
+	expect_words out 'did not come from malloc'
+	report_of_pool ./use
+	expect_no_text out 'did not come from malloc'
+	# Other mappings count, as before.
+	# shellcheck disable=SC2046
+	again_until 'has_words out "did not come from malloc"' report_of_pool ./use $(seq 40)
+	expect_words out 'mapped by main (use.c:13)'
+}
+
 test_wrap_functions_over_malloc() {
 	local file
 	my_program

@@ -2,6 +2,9 @@
 /* maps.c - address space that a process mapped directly. */
 #include "maps.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "resident_pages.h"
 
 static struct maps_of *process_at(struct maps *s, uint32_t process)
@@ -108,13 +111,44 @@ static void mapped(struct maps *s, const struct event *e, const struct note *n)
 	take_stock(s, p, n->space.bytes, e->ticks);
 }
 
+/* Were functions of the program recorded (--wrap), which may map the memory of their blocks? */
+static bool is_wrapped(const char *conf)
+{
+	const char *at = conf;
+
+	while ((at = strstr(at, "WRAP=")) && at > conf && !isspace((unsigned char)at[-1]))
+		at++;
+	return at != NULL;
+}
+
+static void start(void *self, struct walk *w)
+{
+	struct maps *s = self;
+
+	for (size_t i = 0; i < w->input.fact_count; i++)
+		s->wrapped |= is_wrapped(w->input.facts[i].conf);
+}
+
+static void began(struct maps *s, const struct event *e, const struct note *n)
+{
+	const struct map_set *set = &s->walk->heap.process[n->process]->space.mapped;
+	const struct map_range *range = set->count ? map_set_at(set, e->addr) : NULL;
+
+	if (range && range->kind != SPACE_INHERITED)
+		site_of(process_at(s, n->process), range->stack)->has_blocks = true;
+}
+
 static void batch(void *self, const struct batch *b)
 {
+	struct maps *s = self;
 	size_t i;
 
 	for (i = 0; i < b->count && !b->plain; i++)
 		if (b->note[i].did & NOTE_MAPPED && !b->event[i].error)
 			mapped(self, &b->event[i], &b->note[i]);
+	for (i = 0; i < b->count && s->wrapped; i++)
+		if (b->note[i].did & NOTE_BEGAN)
+			began(s, &b->event[i], &b->note[i]);
 }
 
 /* ---- resident parts ---- */
@@ -242,6 +276,7 @@ const struct pass_ops maps_pass = {
 	.name = "maps",
 	.bytes = sizeof(struct maps),
 	.part = parts,
+	.start = start,
 	.batch = batch,
 	.residency = residency,
 	.forked = forked,

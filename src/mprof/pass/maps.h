@@ -29,6 +29,7 @@ struct maps_site {
 	/* When pages were read: bytes in memory, mapped and of the break, of all it could use. */
 	uint64_t resident, break_resident, looked;
 	uint64_t changed, file_changed; /* own */
+	bool has_blocks;		/* recorded ones, of functions of the program (--wrap) */
 };
 
 struct maps_of {
@@ -49,6 +50,7 @@ struct maps {
 	struct walk *walk;
 	struct maps_of all;   /* sums over processes; no sites; peaks are of the sum */
 	struct array process; /* struct maps_of, by index of the heap */
+	bool wrapped;	      /* private */
 };
 
 extern const struct pass_ops maps_pass;

@@ -74,8 +74,9 @@ struct look {
 	bool all_calls;	       /* none was dropped (--last) */
 };
 
-/* Did the allocator that serves malloc map it?  Only named calls of mmap are recorded. */
-static bool is_allocators(const struct look *l, uint32_t stack)
+/* Did an allocator whose blocks are recorded map it?  Of the one that serves malloc, only named
+ * calls of mmap are recorded. */
+static bool is_allocators(const struct look *l, const struct maps_site *site)
 {
 	const struct trace_fact *image = tree_image(l->process);
 	const char *path_of = !image		  ? ""
@@ -84,9 +85,11 @@ static bool is_allocators(const struct look *l, uint32_t stack)
 	const char *allocator = basename(path_of);
 	const struct profile_path *path;
 
+	if (site->has_blocks)
+		return true;
 	if (!*allocator || tree_has_c_library(image))
 		return false;
-	path = l->names && stack ? profile_path(l->names, stack) : NULL;
+	path = l->names && site->stack ? profile_path(l->names, site->stack) : NULL;
 	return !path || !path->all || !strcmp(path->line[path->all - 1]->module, allocator);
 }
 
@@ -98,7 +101,7 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 
 	for (i = 0; i < l->maps->site.count; i++) {
 		bytes = bytes_of(o, &site[i]);
-		if (bytes && !is_allocators(l, site[i].stack))
+		if (bytes && !is_allocators(l, &site[i]))
 			sum += bytes;
 	}
 	return sum;
@@ -379,7 +382,7 @@ static struct who find_most(const struct outside *o, const struct look *l, enum 
 
 	for (i = 0; i < n; i++) {
 		bytes = bytes_by(o, &site[i], of);
-		if (!bytes || is_allocators(l, site[i].stack))
+		if (!bytes || is_allocators(l, &site[i]))
 			continue;
 		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes };
 		name_who(&who[count++], l);
