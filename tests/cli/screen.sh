@@ -971,6 +971,13 @@ END
 	tr -s ' \n' ' ' <out | grep -qE ' Largest resident set: [0-9.]+ MiB, of (sh|vast) [(]process [12][)][.] At least ' ||
 		bad "the largest process: $(cat out)"
 	expect_words out ' MiB of the peak was not resident, because '
+	# The memory of a child does not count again as that of its parent, which waited for it.
+	echo 'int main(void) { char *volatile p = malloc(128 << 20); memset(p, 1, 48 << 20); return p[1 << 20] - 1; }' |
+		cat <(printf '#include <%s.h>\n' stdlib string) - >half.c
+	compile half
+	"$mprof" record -o log -- sh -c './half; :' 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'untouched beside its parent' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 70000000')" true
 	report_of ./vast full
 	expect_words out ' Largest resident set: '
 	expect_no_text out 'not resident'

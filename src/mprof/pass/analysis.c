@@ -717,9 +717,12 @@ void analysis_release(struct analysis *a)
 }
 
 /* Returns how much of it was in memory, at most; 0: unknown.  Of a child that was killed, only its
- * parent may know: it can grow after the last sample. */
+ * parent may know: it can grow after the last sample.  What a parent knows is also that of the
+ * child's children, which count themselves. */
 static uint64_t most_resident(const struct tree_process *p)
 {
+	if (p->said_end && p->images < 2 && p->peak_rss_bytes)
+		return p->peak_rss_bytes;
 	if (p->end == TREE_KILLED && p->parent && !p->waited_rss_bytes)
 		return 0;
 	return p->waited_rss_bytes > p->peak_rss_bytes ? p->waited_rss_bytes : p->peak_rss_bytes;
