@@ -323,7 +323,7 @@ END
 	for command in 'doctor ./passed' 'report log'; do
 		# shellcheck disable=SC2086
 		run "$mprof" $command
-		expect_words out "add --wrap malloc:$from --wrap free:$to"
+		expect_words out "run the program under mprof with --wrap malloc:$from --wrap free:$to"
 	done
 	run "$mprof" record -o log --wrap malloc:$from --wrap free:$to -- ./passed
 	expect_no_text err 'not record'

@@ -449,7 +449,8 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 	else if (own->how == OWN_PASSES)
 		snprintf(
 		    to, size,
-		    "'%s' passes requests to %s, which are not recorded; to record them, add %s",
+		    "'%s' passes requests to %s, which are not recorded; to record them, run the "
+		    "program under mprof with %s",
 		    own->path, own->allocator, own->remedy);
 	else if (own_malloc_is_sanitizer(own))
 		snprintf(to, size, "'%s' %s", own->path, sanitized);
