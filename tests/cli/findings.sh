@@ -1687,3 +1687,24 @@ END
 	expect_words out 'would save 19,999 calls of realloc'
 	expect_no_text out 'over the run'
 }
+
+# A program that works for long and hardly allocates gains nothing from fewer calls.
+test_findings_of_rare_calls() {
+	cat >rare.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 150; i++)
+		free(malloc(10));
+	while (argc > 1 && clock() < CLOCKS_PER_SEC / 2)
+		continue;
+	return 0;
+}
+END
+	compile rare
+	report_of ./rare
+	expect_words out 'freed immediately: all 150 blocks'
+	report_of ./rare long
+	expect_no_text out 'Finding'
+}

@@ -32,6 +32,7 @@
 #define LONG_STRING  1024u	 /* bytes, on average */
 #define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
 #define ENOUGH_CALLS 1000.0	 /* from which a finding has its full rank */
+#define RARE_NS	     1000000u	 /* of CPU time for each call: then all calls take some 0.01 % */
 #define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
 
 static const struct {
@@ -185,11 +186,26 @@ static bool grows_on(const struct analysis *a, enum finding_growth growth,
 	       t->part >= a->never_freed.all.bytes / LEAK_LITTLE;
 }
 
+/* Are its calls so few that nobody can notice them?  A CPU time that is unknown counts as none. */
+static bool is_rare(const struct analysis *a, uint64_t calls)
+{
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < a->tree.processes; i++)
+		cpu_ns += a->tree.process[i].user_ns + a->tree.process[i].system_ns;
+	return calls < cpu_ns / RARE_NS;
+}
+
+static bool is_of_calls(enum finding_kind kind)
+{
+	return kind == FINDING_HOT || kind == FINDING_TEMPORARY || kind == FINDING_THREADS;
+}
+
 /* Is the function's part worth a finding? */
 static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct finding_top *t,
 		     uint64_t whole, uint64_t peak, enum finding_growth growth)
 {
-	if (!whole || t->part < kinds[kind].least)
+	if (!whole || t->part < kinds[kind].least || (is_of_calls(kind) && is_rare(a, t->part)))
 		return false;
 	if (kind == FINDING_TOTAL && (!peak || whole / 2 < peak))
 		return false;
@@ -256,9 +272,7 @@ static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uin
 /* Most of very little is little. */
 static double weight_of(enum finding_kind kind, uint64_t whole)
 {
-	const bool calls =
-	    kind == FINDING_HOT || kind == FINDING_TEMPORARY || kind == FINDING_THREADS;
-	const double enough = calls ? ENOUGH_CALLS : ENOUGH_BYTES;
+	const double enough = is_of_calls(kind) ? ENOUGH_CALLS : ENOUGH_BYTES;
 
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
@@ -552,7 +566,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 		return false;
 	/* A user who runs a script cannot reserve in its interpreter, nor in a library whose source
 	 * is not known, nor in what Rust does for a panic. */
-	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
+	if (((s->saved_steps < kinds[FINDING_GROWN].least || is_rare(a, s->saved_steps)) &&
+	     s->saved_copied < GROWN_COPIED) ||
 	    has_grown(f, new.line) || is_of_script(new.line) || finding_is_of_panic(new.through) ||
 	    (finding_is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through) ||
 	    profile_is_closed(&f->names, s->stack))
