@@ -1629,6 +1629,40 @@ END
 	expect_words out 'blocks allocated by gui_columns [libgui.so], reached from draw (user.c:4)'
 }
 
+# Where a thread of a package runs no line of a script, an allocator by its name is not what allocates.
+test_findings_of_a_package_with_threads() {
+	mkdir -p site-packages
+	cat >rows.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#define PART __attribute__((noinline, noclone))
+PART char *pool_allocate(int n) { char *p = malloc(n); *p = 1; return p; }
+PART char *pool_rows(int n) { char *p = pool_allocate(n); *p = 2; return p; }
+PART char *rows_allocated(int n) { char *p = pool_rows(n); *p = 3; return p; }
+static void *work(void *arg)
+{
+	for (int i = 0; i < 2000; i++)
+		*rows_allocated(1000) = 4;
+	return arg;
+}
+void rows(void)
+{
+	pthread_t t;
+	if (!pthread_create(&t, NULL, work, NULL))
+		pthread_join(t, NULL);
+}
+END
+	cc -O1 -fno-builtin -rdynamic -shared -fPIC -o site-packages/librows.so rows.c
+	printf '%s\n' 'import ctypes' 'ctypes.CDLL("./site-packages/librows.so").rows()' >rows.py
+	"$mprof" record --python -o log -- /usr/bin/python3 rows.py 2>/dev/null
+	run "$mprof" report log
+	expect_words out '2,000 blocks allocated by pool_rows [librows.so]'
+	run "$mprof" report leaks --by function --json log
+	expect_same 'functions' "$(json out '[.rows[] | select(.figures.leaked == 2000000) | .function] | join(", ")')" pool_rows
+	run "$mprof" report leaks --function pool_rows log
+	expect_text out '        pool_rows [librows.so]'
+}
+
 # ---- queues and caches without a limit ----
 
 # A queue that is freed at exit does not leak, but a longer run would need more memory.

@@ -241,6 +241,22 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 	return false;
 }
 
+/* As asked_of_libraries() in paths.c; NULL if there is none. */
+static const struct sym_line *asked_of_libraries(struct profile *p, uint32_t stack)
+{
+	for (uint32_t node = stack; node && node < p->stacks->nodes;
+	     node = p->stacks->node[node].parent) {
+		const uint32_t frame = p->stacks->node[node].frame;
+		const struct sym_lines *lines = sym_frame(p->sym, frame);
+
+		for (size_t i = 0; lines && !paths_is_mark(p->stacks, frame) && i < lines->count;
+		     i++)
+			if (!paths_requests_for_others(p->paths, frame, &lines->line[i]))
+				return &lines->line[i];
+	}
+	return NULL;
+}
+
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 {
 	struct walking w = { .s.sure = p->paths->options.wrappers };
@@ -259,7 +275,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	if (w.s.a.line && !w.s.nameless && w.through_at > MEMO_FROM)
 		remember(p, &w, stack);
 	if (!w.s.a.line)
-		w.s.a.line = w.s.inner ?: w.last ?: w.mark;
+		w.s.a.line = asked_of_libraries(p, stack) ?: w.s.inner ?: w.last ?: w.mark;
 	return w.s.a;
 }
 

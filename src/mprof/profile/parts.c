@@ -366,5 +366,10 @@ enum paths_part paths_part(const struct sym_line *line)
 	/* "main._Cfunc_free": cgo generates it for each C function that a package calls. */
 	if (strstr(line->function, "._Cfunc_"))
 		return PATHS_LIBRARY;
-	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : otherwise;
+	return paths_sounds_like_allocator(line) ? PATHS_LIBRARY : otherwise;
+}
+
+bool paths_sounds_like_allocator(const struct sym_line *line)
+{
+	return !line->script && line->known && sounds_like_allocator(line->function);
 }

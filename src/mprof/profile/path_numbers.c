@@ -150,6 +150,15 @@ static enum paths_part part_of(struct profile_paths *t, const struct place *p)
 	return paths_part_of(t, p->frame, &p->lines->line[p->i]);
 }
 
+/* As asked_of_libraries() in paths.c. */
+static struct place shown_of_libraries(struct profile_paths *t, struct place inner)
+{
+	for (struct place at = inner; at.lines; at = caller_of(t, at))
+		if (!paths_requests_for_others(t, at.frame, &at.lines->line[at.i]))
+			return at;
+	return inner;
+}
+
 /* Returns the innermost line that is shown, as paths_look() does. */
 static struct place shown(struct profile_paths *t, uint32_t stack)
 {
@@ -173,7 +182,7 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 				   ? callee
 				   : at;
 	}
-	return inner;
+	return t->options.library ? inner : shown_of_libraries(t, inner);
 }
 
 /* Returns the key of what is shown, or of the whole path: `all`; NOTHING if nothing is shown but

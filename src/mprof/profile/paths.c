@@ -251,6 +251,23 @@ bool paths_is_import(struct profile_paths *t, uint32_t stack)
 	       t->called[stack] & IN_IMPORT;
 }
 
+bool paths_requests_for_others(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
+{
+	const enum paths_part part = paths_part_of(t, frame, line);
+
+	return part == PATHS_WRAPPER || part == PATHS_START || paths_sounds_like_allocator(line);
+}
+
+/* Returns the allocating function of a stack of libraries only, plus 1: the innermost one that is
+ * no allocator.  i: the innermost one that is no wrapper, plus 1. */
+static size_t asked_of_libraries(struct profile_paths *t, const struct profile_path *path, size_t i)
+{
+	for (size_t k = i; k; k--)
+		if (!paths_requests_for_others(t, path->frame[k - 1], path->line[k - 1]))
+			return k;
+	return i;
+}
+
 /* Finds the allocating function, and folds the calls inside it. */
 static void fold(struct profile_paths *t, struct profile_path *path, uint32_t stack)
 {
@@ -279,6 +296,8 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 				path->asked++;
 			break;
 		}
+	if (!i)
+		path->asked = asked_of_libraries(t, path, path->inner);
 	path->count = t->options.library ? path->inner : path->asked;
 }
 

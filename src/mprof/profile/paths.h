@@ -95,6 +95,12 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		const struct paths_options *o);
 void paths_release(struct profile_paths *t);
 
+/* Does the name of a native function say that it allocates? */
+bool paths_sounds_like_allocator(const struct sym_line *line);
+/* Does the line allocate for its callers, or start what does? */
+bool paths_requests_for_others(struct profile_paths *t, uint32_t frame,
+			       const struct sym_line *line);
+
 /* Is it not a frame: are frames missing there? */
 static inline bool paths_is_mark(const struct stacks *s, uint32_t frame)
 {
