@@ -11,11 +11,11 @@
 
 /* A program as exec will find it. */
 struct program {
-	char path[PATH_MAX];	/* the file that the shell or execvp would start */
-	char image[PATH_MAX];	/* the ELF file that runs: path, or its script's interpreter */
-	char why_not[512];	/* why libmprof.so will not be loaded; "" if it will */
-	char past[1024];	/* which calls bypass libmprof.so, and why; "" if none */
-	bool past_all;		/* all calls of the program do */
+	char path[PATH_MAX];	 /* the file that the shell or execvp would start */
+	char image[PATH_MAX];	 /* the ELF file that runs: path, or its script's interpreter */
+	char why_not[512];	 /* why libmprof.so will not be loaded; "" if it will */
+	char past[1024];	 /* which calls bypass libmprof.so, and why; "" if none */
+	bool past_all;		 /* all calls of the program do */
 	const char *past_called; /* a function that shows them if it is wrapped, or NULL */
 	bool alone; /* with libmprof.so preloaded, its loader or run-time would complain, or
 		     * even end it */
