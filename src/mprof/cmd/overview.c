@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../print/text.h"
 #include "../profile/variables.h"
@@ -40,44 +41,36 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Returns the settings of the run, "" if they are unknown. */
-static const char *settings(const struct tree *r)
+/* Returns the setting WRAP of the run and what follows it, "" without one. */
+static const char *wraps(const struct tree *r)
 {
 	for (const struct tree_process *p = r->process; p < r->process + r->processes; p++)
 		for (size_t i = 0; i < p->images; i++)
 			if (*p->image[i]->conf)
-				return p->image[i]->conf;
+				return strstr(p->image[i]->conf, "WRAP=") ?: "";
 	return "";
 }
 
-/* Returns NULL for the program of the process before it, as workers of a server have. */
-static const char *program_of(const struct tree *r, size_t i)
+/* Finds calls that bypass the library, according to the files of the run's objects now.  The mprof
+ * that starts a program knows of them, too, but tells at the end, and only of this program. */
+static void notice_calls(struct tree *r, const struct trace *t)
 {
-	const struct trace_fact *image = tree_image(&r->process[i]);
-	const struct trace_fact *before = i ? tree_image(&r->process[i - 1]) : NULL;
+	const struct stacks *s = trace_stacks(t);
+	struct own_malloc own;
+	const char **path;
+	char words[1024];
 
-	return !image || *image->exe != '/' || (before && !strcmp(before->exe, image->exe))
-		   ? NULL
-		   : image->exe;
-}
-
-/* Finds calls that bypass the library, according to the program's file now.  The mprof that starts
- * a program knows of them, too, but tells at the end, and only of this program. */
-static void notice_calls(struct tree *r)
-{
-	enum { PROGRAMS = 16 };
-	struct program program;
-	const char *exe, *conf = settings(r);
-
-	for (size_t i = 0, n = 0; i < r->processes && n < PROGRAMS && !r->noticed; i++) {
-		exe = program_of(r, i);
-		if (!exe)
-			continue;
-		n++;
-		if (!program_find(exe, &program, NULL) && *program.past && !program.past_all &&
-		    !program_is_wrapped(&program, strstr(conf, "WRAP=") ?: ""))
-			tree_notice(r, program.past);
+	if (!s || r->noticed)
+		return;
+	path = must_malloc((s->objects + 1) * sizeof(*path));
+	for (size_t i = 0; i < s->objects; i++)
+		path[i] = s->object[i].path;
+	if (own_malloc_loaded(path, s->objects, &own) &&
+	    !own_malloc_is_wrapped(own.wraps, wraps(r))) {
+		own_malloc_words(&own, words, sizeof(words));
+		tree_notice(r, words);
 	}
+	free(path);
 }
 
 /* Adds up variables, for which no call requests memory: the resident part of the global ones, and
@@ -116,7 +109,7 @@ void overview_explain(struct tree *r, const struct trace *t)
 	explain_running(r, t);
 	explain_missing(r);
 	explain_owns(r);
-	notice_calls(r);
+	notice_calls(r, t);
 }
 
 void overview_runs(struct findings *f, const struct tree *tree)
@@ -132,7 +125,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 {
 	int ret;
 
-	notice_calls(&a->tree); /* findings say what may be missing */
+	notice_calls(&a->tree, t); /* findings say what may be missing */
 	ret = findings_make(f, a, t, o, err);
 	if (ret)
 		return ret;

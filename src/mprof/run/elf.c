@@ -77,6 +77,10 @@ Elf *elf_of(const char *path, int *fd)
 	struct stat st;
 	Elf *elf = NULL;
 
+	*fd = -1;
+	/* A trace may name any path, and opening a device can have effects. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
 	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	elf_version(EV_CURRENT);
 	if (*fd >= 0 && !fstat(*fd, &st) && S_ISREG(st.st_mode))

@@ -355,6 +355,23 @@ static bool is_system(const char *path)
 	       !strncmp(name, "libmprof", 8);
 }
 
+/* Returns true if nothing more needs to be known of a program that has this library. */
+static bool see_library(const char *path, struct passing *passing, struct own_malloc *own)
+{
+	struct object o;
+
+	if (is_system(path))
+		return false;
+	o = look_at(path);
+	see_passing(passing, path, &o);
+	if ((o.offered && o.symbolic) || (o.defined && !o.offered)) {
+		set(own, o.offered ? OWN_SYMBOLIC : OWN_HIDDEN, path, &o);
+		return true;
+	}
+	set_calls(own, path, &o);
+	return false;
+}
+
 static void find_in_libraries(const char *program, struct passing *passing, struct own_malloc *own)
 {
 	struct elf_facts ours, its;
@@ -371,18 +388,9 @@ static void find_in_libraries(const char *program, struct passing *passing, stru
 	if (!list)
 		return;
 	while (fgets(line, sizeof(line), list)) {
-		struct object o;
-
 		path = found ? NULL : path_of(line);
-		if (!path || is_system(path))
-			continue;
-		o = look_at(path);
-		found = (o.offered && o.symbolic) || (o.defined && !o.offered);
-		if (found)
-			set(own, o.offered ? OWN_SYMBOLIC : OWN_HIDDEN, path, &o);
-		else
-			set_calls(own, path, &o);
-		see_passing(passing, path, &o);
+		if (path)
+			found = see_library(path, passing, own);
 	}
 	fclose(list);
 	waitpid(pid, NULL, 0);
@@ -405,6 +413,33 @@ bool own_malloc_find(const char *program, struct own_malloc *own)
 	}
 	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, whole, &o);
 	return true;
+}
+
+bool own_malloc_loaded(const char *const *object, size_t n, struct own_malloc *own)
+{
+	struct passing passing = { .requests = NULL };
+
+	*own = (struct own_malloc){ .how = OWN_NONE };
+	for (size_t i = 0; i < n; i++)
+		if (*object[i] == '/' && see_library(object[i], &passing, own))
+			return true;
+	set_passing(own, &passing);
+	return own->how != OWN_NONE;
+}
+
+bool own_malloc_is_wrapped(const char *function, const char *wrap)
+{
+	const char *malloc_in = function ? strstr(function, "malloc") : NULL;
+	char prefix[32];
+
+	if (!function)
+		return false;
+	if (strstr(wrap, function))
+		return true;
+	if (!malloc_in || malloc_in == function)
+		return false;
+	snprintf(prefix, sizeof(prefix), "%.*s*", (int)(malloc_in - function), function);
+	return strstr(wrap, prefix);
 }
 
 void own_malloc_first(const char *path, struct own_malloc *own)

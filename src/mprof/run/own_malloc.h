@@ -35,6 +35,10 @@ struct own_malloc {
 /* Examines a program and the libraries that its linker will load with it.  False if none has
  * one. */
 bool own_malloc_find(const char *program, struct own_malloc *own);
+/* The same for the objects of a program that was recorded, but for one that takes all calls. */
+bool own_malloc_loaded(const char *const *object, size_t n, struct own_malloc *own);
+/* Does WRAP name own_malloc.wraps, as a whole or by its prefix? function may be NULL. */
+bool own_malloc_is_wrapped(const char *function, const char *wrap);
 /* Examines only this file, whose malloc is known to come first. */
 void own_malloc_first(const char *path, struct own_malloc *own);
 /* Does a sanitizer that is linked into the program take all its calls? */

@@ -227,19 +227,3 @@ int program_find(const char *name, struct program *p, struct error *err)
 		find_past(p);
 	return has_its_loader(p, err);
 }
-
-bool program_is_wrapped(const struct program *p, const char *wrap)
-{
-	const char *function = p->past_called, *malloc_in;
-	char prefix[32];
-
-	if (!function)
-		return false;
-	malloc_in = strstr(function, "malloc");
-	if (strstr(wrap, function))
-		return true;
-	if (!malloc_in || malloc_in == function)
-		return false;
-	snprintf(prefix, sizeof(prefix), "%.*s*", (int)(malloc_in - function), function);
-	return strstr(wrap, prefix);
-}

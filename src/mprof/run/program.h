@@ -26,6 +26,3 @@ struct program {
  * found) or -EACCES (found, not executable) with *err.
  */
 int program_find(const char *name, struct program *program, struct error *err);
-
-/* Do all calls that bypass the library belong to functions that WRAP names, by name or prefix? */
-bool program_is_wrapped(const struct program *program, const char *wrap);

@@ -26,6 +26,7 @@
 #include "code_names.h"
 #include "elf.h"
 #include "library.h"
+#include "own_malloc.h"
 #include "process.h"
 #include "sampler.h"
 #include "wrap.h"
@@ -699,7 +700,7 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 		result->program.path[0] = '\0';
 		return code;
 	}
-	if (program_is_wrapped(&result->program, conf_get(&plan->conf, CONF_WRAP)))
+	if (own_malloc_is_wrapped(result->program.past_called, conf_get(&plan->conf, CONF_WRAP)))
 		result->program.past[0] = '\0';
 	code = prepare(&s, err);
 	if (!code)
