@@ -1722,17 +1722,27 @@ END
 	expect_no_text out 'over the run'
 }
 
-# A program that works for long and hardly allocates gains nothing from fewer calls.
+# A program that works for long and hardly allocates gains nothing from fewer calls; it does from fewer large
+# blocks, and what was not recorded while it worked is unknown.
 test_findings_of_rare_calls() {
 	cat >rare.c <<'END'
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 int main(int argc, char **argv)
 {
-	for (int i = 0; i < 150; i++)
-		free(malloc(10));
-	while (argc > 1 && clock() < CLOCKS_PER_SEC / 2)
+	const char *how = argc > 1 ? argv[1] : "";
+	while (*how && clock() < CLOCKS_PER_SEC / 2)
 		continue;
+	if (!strcmp(how, "waits")) {
+		close(creat("ready", 0600));
+		while (access("go", F_OK))
+			usleep(1000);
+	}
+	for (int i = 0; i < 150; i++)
+		free(malloc(strcmp(how, "large") ? 10 : 100000));
 	return 0;
 }
 END
@@ -1741,4 +1751,14 @@ END
 	expect_words out 'freed immediately: all 150 blocks'
 	report_of ./rare long
 	expect_no_text out 'Finding'
+	report_of ./rare large
+	expect_words out '150 blocks freed immediately'
+	rm -f ready
+	"$mprof" profile -q --paused -o p -- ./rare waits &
+	wait_for test -e ready
+	run "$mprof" ctl "$(pgrep -P $! -x rare)" resume
+	touch go
+	wait $!
+	run "$mprof" report p
+	expect_words out 'freed immediately: all 150 blocks'
 }

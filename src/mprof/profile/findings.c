@@ -28,11 +28,12 @@
  * parts of the run, it comes after leaks this many times as large that may grow as well. */
 #define LEAK_LARGER 4u
 
-#define TURNED_OVER  100u	 /* times the peak: from here on the total is a finding */
-#define LONG_STRING  1024u	 /* bytes, on average */
-#define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
-#define ENOUGH_CALLS 1000.0	 /* from which a finding has its full rank */
-#define RARE_NS	     1000000u	 /* of CPU time for each call: then all calls take some 0.01 % */
+#define TURNED_OVER  100u     /* times the peak: from here on the total is a finding */
+#define LONG_STRING  1024u    /* bytes, on average */
+#define ENOUGH_BYTES 65536.0  /* of the peak, and ... */
+#define ENOUGH_CALLS 1000.0   /* from which a finding has its full rank */
+#define RARE_NS	     1000000u /* of CPU time for each call, which takes about 0.01 % of it, ... */
+#define RARE_BYTES   4096u    /* or for each of this size: to write to it takes as long */
 #define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
 
 static const struct {
@@ -186,14 +187,27 @@ static bool grows_on(const struct analysis *a, enum finding_growth growth,
 	       t->part >= a->never_freed.all.bytes / LEAK_LITTLE;
 }
 
-/* Are its calls so few that nobody can notice them?  A CPU time that is unknown counts as none. */
-static bool is_rare(const struct analysis *a, uint64_t calls)
+/* Was all recorded for which a process used its CPU time? */
+static bool is_whole(const struct analysis *a)
+{
+	const struct mprof_file_header *h = a->walk.input.header;
+	bool attached = false;
+
+	for (size_t i = 0; i < a->tree.processes; i++)
+		attached |= a->tree.process[i].attached;
+	return !attached && !h->dropped_ticks && !h->pauses && h->paused < 2 &&
+	       !a->walk.input.log_end && !a->walk.input.reduced_count;
+}
+
+/* Are calls for blocks of these bytes in all so few that nobody can notice them?  A CPU time that
+ * is unknown counts as none. */
+static bool is_rare(const struct analysis *a, uint64_t calls, uint64_t bytes)
 {
 	uint64_t cpu_ns = 0;
 
 	for (size_t i = 0; i < a->tree.processes; i++)
 		cpu_ns += a->tree.process[i].user_ns + a->tree.process[i].system_ns;
-	return calls < cpu_ns / RARE_NS;
+	return calls + bytes / RARE_BYTES < cpu_ns / RARE_NS && is_whole(a);
 }
 
 static bool is_of_calls(enum finding_kind kind)
@@ -201,11 +215,22 @@ static bool is_of_calls(enum finding_kind kind)
 	return kind == FINDING_HOT || kind == FINDING_TEMPORARY || kind == FINDING_THREADS;
 }
 
+static bool is_of_rare_calls(const struct analysis *a, struct finding_sums *s, uint32_t function,
+			     const struct finding_top *t)
+{
+	struct site_values v;
+
+	if (!is_of_calls(s->kind) || !is_rare(a, t->part, 0))
+		return false;
+	finding_sums_values(s, function, &v);
+	return is_rare(a, t->part, v.bytes);
+}
+
 /* Is the function's part worth a finding? */
 static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct finding_top *t,
 		     uint64_t whole, uint64_t peak, enum finding_growth growth)
 {
-	if (!whole || t->part < kinds[kind].least || (is_of_calls(kind) && is_rare(a, t->part)))
+	if (!whole || t->part < kinds[kind].least)
 		return false;
 	if (kind == FINDING_TOTAL && (!peak || whole / 2 < peak))
 		return false;
@@ -428,7 +453,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	if (kind == FINDING_LEAK)
 		add_growth(&new, a, s, function);
 	if (!is_worth(a, kind, t, whole, new.peak, new.growth) ||
-	    (only_grown && !grows_on(a, new.growth, t)))
+	    is_of_rare_calls(a, s, function, t) || (only_grown && !grows_on(a, new.growth, t)))
 		return true;
 	finding_sums_place(s, function, &new);
 	if (kind == FINDING_TOTAL && !is_turned_over(s, function, t, &new))
@@ -566,7 +591,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 		return false;
 	/* A user who runs a script cannot reserve in its interpreter, nor in a library whose source
 	 * is not known, nor in what Rust does for a panic. */
-	if (((s->saved_steps < kinds[FINDING_GROWN].least || is_rare(a, s->saved_steps)) &&
+	if (((s->saved_steps < kinds[FINDING_GROWN].least ||
+	      is_rare(a, s->saved_steps, s->saved_copied)) &&
 	     s->saved_copied < GROWN_COPIED) ||
 	    has_grown(f, new.line) || is_of_script(new.line) || finding_is_of_panic(new.through) ||
 	    (finding_is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through) ||
