@@ -205,6 +205,13 @@ test_recording_of_a_pid() {
 		run "$mprof" report leaks "$child"
 		expect_words out '77 blocks are live now: 77,000 bytes'
 		expect_words err "reading the recording of process $child, '$PWD/$of/rec'"
+		rm -f rec.png rec.play
+		run "$mprof" image "$child"
+		expect_text err 'wrote rec.png'
+		if [ "$of" = record ]; then
+			run "$mprof" sort "$child"
+			expect_text out "rec.play: 77 calls of './waits'"
+		fi
 		kill -KILL "$child"
 		wait "$pid" 2>/dev/null
 		run "$mprof" report "$child"

@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "missing.h"
 #include "progress.h"
+#include "running.h"
 
 #define OPTIONS struct films_cli
 const struct option_row option_films[] = {
@@ -326,7 +327,7 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 
 void films_output(const char *log, const char *extension, char *text, size_t room)
 {
-	const char *base = basename(log);
+	const char *base = basename(running_name(log));
 	size_t n;
 
 	n = strlen(base);

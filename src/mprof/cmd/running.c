@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "../run/run_file_of.h"
@@ -35,6 +36,28 @@ static bool is_here(const struct run_file_of *f)
 	       here.st_ino == there.st_ino;
 }
 
+/* Paths that are only links to recordings. */
+static struct link {
+	const char *path, *name;
+	struct link *next;
+} * links;
+
+static void remember(const char *path, const char *name)
+{
+	struct link *l = must_malloc(sizeof(*l));
+
+	*l = (struct link){ .path = path, .name = must_strdup(name), .next = links };
+	links = l;
+}
+
+const char *running_name(const char *path)
+{
+	for (const struct link *l = links; l; l = l->next)
+		if (!strcmp(l->path, path))
+			return l->name;
+	return path;
+}
+
 int running_find(char **word, size_t words)
 {
 	static struct run_file_of f;
@@ -51,6 +74,8 @@ int running_find(char **word, size_t words)
 		fprintf(stderr, "mprof: reading the recording of process %s, '%s'\n", word[i],
 			f.deleted ? f.path : path);
 		word[i] = must_strdup(path);
+		if (path == f.link)
+			remember(word[i], basename(f.path));
 	}
 	return STATUS_OK;
 }

@@ -17,3 +17,8 @@ bool running_is_pid(const char *word);
  * The paths stay until mprof ends.  STATUS_OK, or STATUS_FILE after one line on stderr.
  */
 int running_find(char **word, size_t words);
+/*
+ * Returns what outputs of a recording are named after: its path, or, if running_find() gave a link
+ * because it was deleted or is in a container, the name that it has or had there.
+ */
+const char *running_name(const char *path);

@@ -137,7 +137,7 @@ static int compile(const struct options *o)
 	if (o->output)
 		path = must_strdup(o->output);
 	else
-		path = must_printf("%s.play", o->log);
+		path = must_printf("%s.play", running_name(o->log));
 	status = output_check(path, o->log, o->output);
 	if (!status)
 		status = playback_compile(o->log, path, -1, &o->playback, &source, &sum);
