@@ -391,6 +391,11 @@ test_doctor() {
 test_static_program() {
 	echo 'int puts(const char *); int main(void) { return puts("I am static") < 0; }' >static.c
 	"${CC:-cc}" -static -o static static.c || return
+	# What Go allocates would not be recorded of a dynamic program either.
+	echo 'char __attribute__((section(".go.buildinfo"))) info[32];' | cat static.c - >go.c
+	"${CC:-cc}" -static -o go go.c
+	run "$mprof" doctor ./go
+	expect_words out 'so nothing can be preloaded; runtime/pprof shows the memory of Go'
 	run "$mprof" record -o log -- ./static
 	expect_status 0
 	expect_same output "$(cat out)" 'I am static'

@@ -222,3 +222,34 @@ bool elf_is_named(const char *path, const char *begin)
 {
 	return has_name(path, DT_SONAME, begin);
 }
+
+static bool find_section(Elf *elf, const char *name)
+{
+	Elf_Scn *section = NULL;
+	const char *its;
+	GElf_Shdr head;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		its = gelf_getshdr(section, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
+		if (its && !strcmp(its, name))
+			return true;
+	}
+	return false;
+}
+
+bool elf_has_section(const char *path, const char *name)
+{
+	bool found = false;
+	int fd;
+	Elf *elf = elf_of(path, &fd);
+
+	if (elf) {
+		found = find_section(elf, name);
+		elf_end(elf);
+		close(fd);
+	}
+	return found;
+}

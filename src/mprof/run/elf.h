@@ -32,6 +32,7 @@ uint64_t elf_symbol(const char *path, const char *symbol);
 bool elf_needs(const char *path, const char *begin);
 /* Has its own DT_SONAME this beginning? */
 bool elf_is_named(const char *path, const char *begin);
+bool elf_has_section(const char *path, const char *name);
 
 /* NULL if it is not a regular file that can be read.  The caller calls elf_end() and closes *fd. */
 Elf *elf_of(const char *path, int *fd);

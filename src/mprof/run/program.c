@@ -100,8 +100,11 @@ static void judge(struct program *p)
 		return; /* the loader of glibc, with a program as its argument */
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say),
-			 "it is statically linked, so nothing can be preloaded; to record it, link "
-			 "it dynamically");
+			 "it is statically linked, so nothing can be preloaded; %s",
+			 elf_has_section(p->image, ".go.buildinfo")
+			     ? "runtime/pprof shows the memory of Go, which does not come from "
+			       "malloc"
+			     : "to record it, link it dynamically");
 	else if ((p->alone = is_sanitized(p->image)))
 		snprintf(say, sizeof(say), "%s", sanitized);
 	if (*say)
