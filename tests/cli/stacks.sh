@@ -958,7 +958,7 @@ END
 		"$mprof" $how -q -o log -- ./recursion 18
 		run "$mprof" report log
 		expect_words out "of mprof's own memory. mprof kept 524,28"
-		depth=$(tr -s ' \n' ' ' <out | sed -n 's/.*recorded with --depth \([0-9]*\), there are about [0-9,]*[.].*/\1/p')
+		depth=$(tr -s ' \n' ' ' <out | sed -n 's/.*; --depth \([0-9]*\) would leave about [0-9,]*[.].*/\1/p')
 		[ "${depth:-0}" -ge 8 ] || bad "depth: '$depth'"
 		"$mprof" $how -q --depth "${depth:-8}" -o less -- ./recursion 18
 		[ "$(mib_at_most less)" -lt $(($(mib_at_most log) / 3)) ] ||
@@ -969,5 +969,5 @@ END
 	"$mprof" record -q -o log -- ./recursion 6 wide
 	run "$mprof" report log
 	expect_words out "of mprof's own memory"
-	expect_no_text out 'recorded with --depth'
+	expect_no_text out ' would leave about '
 }

@@ -25,7 +25,7 @@ void resident_of_stacks(struct paragraph *words, const struct analysis *a)
 	if (p && s && s->depth && s->all * STACK_BYTES >= p->peak_rss_bytes / 16)
 		paragraph_add(words,
 			      "mprof kept %s different call stacks, which take some of this "
-			      "memory; recorded with --depth %u, there are about %s. ",
+			      "memory; --depth %u would leave about %s. ",
 			      format_count(s->all).s, s->depth, format_count(s->left).s);
 }
 
