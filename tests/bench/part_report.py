@@ -27,6 +27,7 @@ def readings(name, path, where):
     def first():
         return measure.first(where)
     kept = first()
+    measure.run(kept, [measure.MPROF, "report", path])
     return [Input(name, [measure.MPROF, "report", path], path, first),
             Input(name + PAGE, [measure.MPROF, "report", "--html=-", path], path, first),
             Input(name + AGAIN, [measure.MPROF, "report", path], path, lambda: kept)]
