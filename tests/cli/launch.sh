@@ -547,6 +547,15 @@ test_setuid_program() {
 	run "$mprof" doctor ./privileged
 	expect_status 1
 	expect_text out 'it is setgid'
+	# Nobody can copy what only its owner can read.
+	local others='setpriv --reuid 65534 --regid 65534 --clear-groups'
+	chmod 755 .
+	chmod 4711 privileged
+	run $others "$mprof" doctor ./privileged
+	expect_words out 'for such a program; to record it, run mprof as its owner.'
+	chmod 2711 privileged
+	run $others "$mprof" doctor ./privileged
+	expect_words out 'it is setgid, and the dynamic linker ignores LD_PRELOAD for such a program.'
 }
 
 # A program that another user runs cannot open the file: record, and the report, say why.

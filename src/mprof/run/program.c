@@ -21,22 +21,26 @@
 #define SCRIPTS_MAX 5 /* as many #! lines in a row as the kernel follows */
 
 /* Would the kernel switch privileges, so that the linker ignores LD_PRELOAD?  *remedy: what avoids
- * it; cp copies none of them. */
+ * it; cp copies none of them, but must be able to read the file. */
 static const char *privileges(const char *path, const char **remedy)
 {
+	const bool readable = !access(path, R_OK);
 	struct stat st;
 
-	*remedy = "record a copy of it";
+	*remedy = readable ? "; to record it, record a copy of it" : "";
 	if (stat(path, &st))
 		return NULL;
 	if (st.st_mode & S_ISUID && st.st_uid != getuid()) {
-		*remedy = "run mprof as its owner, or record a copy of it";
+		*remedy = readable
+			      ? "; to record it, run mprof as its owner, or record a copy of it"
+			      : "; to record it, run mprof as its owner";
 		return "it is setuid";
 	}
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
 		return "it is setgid";
 	if (getuid() && getxattr(path, "security.capability", NULL, 0) > 0) {
-		*remedy = "run mprof as root, or record a copy of it";
+		*remedy = readable ? "; to record it, run mprof as root, or record a copy of it"
+				   : "; to record it, run mprof as root";
 		return "it has file capabilities";
 	}
 	return NULL;
@@ -77,13 +81,12 @@ static void judge(struct program *p)
 	struct elf_facts elf;
 	char say[256] = "";
 
-	if (elf_read(p->image, &elf))
+	if (elf_read(p->image, &elf) && !why)
 		return; /* executable but unreadable: try it; MPROF_NOTES will say */
 	if (why)
 		snprintf(say, sizeof(say),
-			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program; to "
-			 "record it, %s",
-			 why, remedy);
+			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program%s", why,
+			 remedy);
 	else if (elf.type == ELF_NONE)
 		return; /* execvp passes it to /bin/sh */
 	else if ((p->alone = !elf.ours))
