@@ -5,7 +5,9 @@
  * An address selects a table (1 GiB of addresses each), the table a leaf (1 KiB), the leaf an entry
  * of 16 bytes: two loads, then the entry.  Where small blocks are at least 32 bytes apart (glibc),
  * an entry covers 32 bytes, else 8.  Blocks of 128, 256, 512 or 1,024 usable bytes or more are
- * that far apart, and have leaves of 64 entries, each of which covers as much.
+ * that far apart, and have leaves of 64 entries, each of which covers as much.  With WRAP, a block
+ * may contain others, of an allocator of the program, so any 8 bytes may begin one; then a leaf
+ * covers 128 bytes, or larger blocks would have mostly unused entries.
  *
  * A word of the table is a leaf and the number of its entries in use.  Adding a block raises the
  * number first, so a leaf that other threads use stays; removing the last block keeps the leaf for
@@ -35,6 +37,7 @@
 #define LIVE_TICKS	((1ull << 56) - 1)
 #define LIVE_ENTRY	16u
 #define LIVE_SMALL_BITS 10		   /* log2 of the addresses in one leaf */
+#define LIVE_WRAP_BITS	7		   /* the same with WRAP */
 #define LIVE_LEAF	((1ull << 48) - 1) /* of a word in a table; above it, entries in use */
 #define LIVE_ONE	(1ull << 48)
 #define LIVE_EMPTIED	256u /* empty leaves that may stay, 128 KiB of small ones; power of 2 */
@@ -106,7 +109,9 @@ static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, s
 		struct live_kind *k = &m->kind[i];
 
 		k->granule = i ? LIVE_LEAST + i : mprof_core.chunk_headers ? 5 : 3;
-		k->region = i ? k->granule + 6 : LIVE_SMALL_BITS;
+		k->region = i			 ? k->granule + 6
+			    : mprof_core.foreign ? LIVE_WRAP_BITS
+						 : LIVE_SMALL_BITS;
 		k->table = (uint64_t **)memory(LIVE_TABLES * sizeof(void *), 4096);
 		if (!k->table)
 			return -1;

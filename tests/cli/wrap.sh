@@ -170,6 +170,41 @@ END
 	expect_words out '19.5 KiB was never freed'
 }
 
+# Any 8 bytes may begin a block of such a pool, but most do not: the table of live blocks is smaller
+# than large blocks.
+test_wrap_of_large_blocks_takes_little_memory() {
+	cat >pool.c <<'END'
+#include <stdlib.h>
+static char *at, *end;
+void *pool_alloc(size_t n)
+{
+	char *p;
+	if ((size_t)(end - at) < n)
+		end = (at = malloc(1 << 20)) + (1 << 20);
+	p = at;
+	at += n;
+	return p;
+}
+END
+	cat >uses.c <<'END'
+#include <stdlib.h>
+void *pool_alloc(size_t n);
+int main(void)
+{
+	for (int i = 0; i < 20000; i++)
+		if (!pool_alloc(1024))
+			return 1;
+	return 0;
+}
+END
+	cc -g -O1 -fPIC -shared -o libpool.so pool.c || bad 'pool.c does not compile'
+	cc -g -O1 -o uses uses.c -L. -lpool -Wl,-rpath,"$PWD" || bad 'uses.c does not compile'
+	"$mprof" profile -q -o log --wrap malloc:pool_alloc -- ./uses
+	expect_same blocks "$(wrap_totals log)" '20000 20480000 20000 20480000'
+	run "$mprof" report --json log
+	expect_same 'own memory' "$(json out '.processes[0].self_bytes < 10000000')" true
+}
+
 report_of_pool() { # COMMAND...
 	"$mprof" record -o log --wrap malloc:pool_alloc -- "$@" 2>/dev/null
 	run "$mprof" report log
