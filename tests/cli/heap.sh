@@ -885,6 +885,32 @@ END
 	expect_words out "was Ruby's heap (ObjectSpace.dump_all shows its objects), freed memory that the allocator keeps or other memory mapped directly."
 }
 
+# Before a Fortran program ends with an error, its library reads debug information for a backtrace.
+test_memory_of_a_backtrace() {
+	cat >stops.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+void stop(void)
+{
+	for (int i = 0; i < 20; i++, usleep(500))
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 20);
+}
+END
+	cat >user.c <<'END'
+void stop(void);
+int main(void)
+{
+	stop();
+	return 0;
+}
+END
+	cc -O1 -shared -fPIC -o libgfortran.so.5 stops.c
+	cc -O0 -g -o user user.c ./libgfortran.so.5
+	report_of ./user
+	expect_words out "was mapped by GNU Fortran's backtrace of an error (main (user.c:4), through stop [libgfortran.so.5]); GFORTRAN_ERROR_BACKTRACE=0 leaves it out."
+}
+
 # The program's allocator has a function that is not recorded, as that of BIND.
 test_memory_of_calls_not_recorded() {
 	cat >extra.c <<'END'
