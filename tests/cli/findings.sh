@@ -1629,6 +1629,63 @@ END
 	expect_words out 'blocks allocated by gui_columns [libgui.so], reached from draw (user.c:4)'
 }
 
+# What an interpreter does for a line of an extension may be in a function without a name, to which an
+# exported one jumps.  What it does for itself is its own.
+test_findings_of_an_extension() {
+	mkdir -p usr/include
+	cat >ruby.c <<'END'
+#include <stdlib.h>
+#define PART __attribute__((noinline, noclone))
+static PART char *take(size_t n) { char *p = malloc(n); *p = 1; return p; }
+void *ruby_xmalloc(size_t n) { return take(n); }
+PART int ruby_run(char *(*work)(void))
+{
+	int sum = 0;
+	for (int i = 0; i < 1000; i++) {
+		char *p = take(100);
+		sum += *work() + *p;
+	}
+	return sum;
+}
+END
+	cat >usr/include/ruby.h <<'END'
+void *ruby_xmalloc(unsigned long);
+static inline __attribute__((always_inline)) void *rows(int n)
+{
+	return ruby_xmalloc(n * 10);
+}
+END
+	cat >ext.c <<'END'
+#include "usr/include/ruby.h"
+int ruby_run(char *(*work)(void));
+static char *work(void)
+{
+	char *p = ruby_xmalloc(50);
+	return p;
+}
+static char *inner(void)
+{
+	char *p = rows(7);
+	return p;
+}
+int main(void)
+{
+	return ruby_run(work) + ruby_run(inner) != 4000;
+}
+END
+	cc -O2 -s -shared -fPIC -o libruby.so.9 ruby.c
+	cc -O0 -g -o ext ext.c ./libruby.so.9
+	report_of ./ext
+	expect_words out 'all 1,000 blocks allocated by work (ext.c:5).'
+	expect_words out 'all 1,000 blocks allocated by inner (ext.c:10)'
+	expect_words out 'in 2,000 blocks) was allocated by libruby.so.9+'
+	run "$mprof" report leaks --by function --json log
+	expect_same functions "$(json out '[.rows[] | select(.function | contains("+") | not) |
+		"\(.function) \(.figures.leaked)"] | sort | join(", ")')" 'inner 70000, work 50000'
+	run "$mprof" report hot --json log
+	expect_same stacks "$(json out '[.rows[].stack[-1].function | sub("[+].*"; "")] | sort | join(", ")')" 'inner, libruby.so.9, work'
+}
+
 # Where a thread of a package runs no line of a script, an allocator by its name is not what allocates.
 test_findings_of_a_package_with_threads() {
 	mkdir -p site-packages

@@ -223,7 +223,7 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 		return false;
 	}
 	for (size_t i = 0; lines && i < lines->count; i++) {
-		const unsigned facts = facts_of(p->paths, frame, lines, i);
+		unsigned facts = facts_of(p->paths, frame, lines, i);
 		enum paths_part part = (enum paths_part)((facts & LINE_PART) - 1);
 
 		w->last = &lines->line[i];
@@ -235,6 +235,11 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 			part = paths_is_asker(part, w->last, paths_called(p->paths, node))
 				   ? PATHS_PROGRAM
 				   : PATHS_LIBRARY;
+		else if (part == PATHS_PROGRAM &&
+			 paths_serves(p->paths, w->last, paths_caller(p->paths, node))) {
+			part = PATHS_LIBRARY;
+			facts &= ~(unsigned)LINE_TELLS;
+		}
 		if (ask(&w->s, w->last, part, facts))
 			return true;
 	}

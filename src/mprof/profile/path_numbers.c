@@ -175,6 +175,7 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 	for (; at.lines && !t->options.library; callee = at, at = outer) {
 		outer = caller_of(t, at);
 		if (paths_is_asker(part_of(t, &at), &at.lines->line[at.i], called) &&
+		    !paths_serves(t, &at.lines->line[at.i], outer.lines ? outer.frame : 0) &&
 		    !paths_is_pth(&at.lines->line[at.i], called) &&
 		    (!outer.lines || part_of(t, &outer) != PATHS_WRAPPER))
 			return part_of(t, &callee) != PATHS_WRAPPER &&

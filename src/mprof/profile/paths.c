@@ -162,9 +162,21 @@ static bool begins_with_text(const struct stacks *s, struct sym *sym, uint32_t n
 /* In `called`: on the way to who calls it, Python imports a module. */
 #define IN_IMPORT 0x80u
 
-/* Has this frame a line of the program, which may be in its source?  Otherwise CALLED_UNKNOWN. */
-static enum paths_called called_by_source(struct profile_paths *t, uint32_t frame)
+bool paths_serves(struct profile_paths *t, const struct sym_line *line, uint32_t caller)
 {
+	const struct sym_lines *by = line->unnamed && caller ? sym_frame(t->sym, caller) : NULL;
+
+	for (size_t i = 0; by && i < by->count; i++)
+		if (*by->line[i].file && !by->line[i].script &&
+		    paths_part_of(t, caller, &by->line[i]) == PATHS_PROGRAM)
+			return true;
+	return false;
+}
+
+/* Has this frame a line of the program, which may be in its source?  Otherwise CALLED_UNKNOWN. */
+static enum paths_called called_by_source(struct profile_paths *t, uint32_t node)
+{
+	const uint32_t frame = t->stacks->node[node].frame;
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	const struct sym_line *line;
 
@@ -172,6 +184,8 @@ static enum paths_called called_by_source(struct profile_paths *t, uint32_t fram
 		line = &lines->line[i];
 		if (paths_is_loop(line))
 			return CALLED_BY_OTHERS;
+		if (paths_serves(t, line, paths_caller(t, node)))
+			continue;
 		if (paths_part_of(t, frame, line) == PATHS_PROGRAM && !line->others)
 			return *line->file || line->built ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
 	}
@@ -201,8 +215,7 @@ static enum paths_called called_by_script(struct profile_paths *t, uint32_t node
 
 static enum paths_called called_by(struct profile_paths *t, uint32_t node)
 {
-	return t->scripts ? called_by_script(t, node)
-			  : called_by_source(t, t->stacks->node[node].frame);
+	return t->scripts ? called_by_script(t, node) : called_by_source(t, node);
 }
 
 bool paths_imports(const struct sym_line *line)
@@ -288,6 +301,7 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 	/* Functions called by a wrapper are part of it. */
 	for (; i; i--)
 		if (paths_is_asker(part_of(t, path, i - 1), path->line[i - 1], called) &&
+		    !paths_serves(t, path->line[i - 1], i > 1 ? path->frame[i - 2] : 0) &&
 		    !paths_is_pth(path->line[i - 1], called) &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;

@@ -145,6 +145,17 @@ bool paths_is_loop(const struct sym_line *line);
 bool paths_is_nameless(const struct sym_line *line);
 /* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
+/* Is it a function of an interpreter, without a name, that source of the program calls, in a frame
+ * that may be 0 (none)?  The caller tells more: an extension may call ruby_xmalloc, which jumps
+ * there. */
+bool paths_serves(struct profile_paths *t, const struct sym_line *line, uint32_t caller);
+/* Returns the frame that calls the one of a node, or 0. */
+static inline uint32_t paths_caller(const struct profile_paths *t, uint32_t node)
+{
+	const uint32_t by = t->stacks->node[node].parent;
+
+	return by && by < t->stacks->nodes ? t->stacks->node[by].frame : 0;
+}
 /* Does the line allocate for itself: is it not part of code that allocates for its callers? */
 static inline bool paths_is_asker(enum paths_part part, const struct sym_line *line,
 				  enum paths_called called)

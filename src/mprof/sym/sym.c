@@ -318,6 +318,8 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 			line[i].others = o->others && strstr(o->module, ".so");
 			line[i].built = !o->others && line[i].known;
 		}
+		line[i].unnamed = f->object && o->interpreter && !o->runs_scripts &&
+				  !line[i].known && !*line[i].file;
 		if (!line[i].known)
 			show_address(s, &line[i], f);
 	}

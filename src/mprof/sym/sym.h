@@ -59,6 +59,8 @@ struct sym_line {
 				 nor of an interpreter */
 	bool built;	      /* a function with a name but without source lines, of a program or
 				 library that is not installed, nor an interpreter */
+	bool unnamed; /* of an interpreter, without a name and source lines; not in traces of
+			 scripts */
 	bool stop; /* matches a pattern of sym_options.stop: paths end here, without the functions
 		      that this one called */
 	uint64_t offset; /* from the symbol's beginning, or in the module */
