@@ -524,6 +524,7 @@ enum mprof_fact_what {
 	MPROF_FACT_OUTLIVED, /* mprof saw that it still ran when the program had ended */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
+enum mprof_exec_how { MPROF_EXEC_DENIED = 1, MPROF_EXEC_OUT_OF_REACH };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 
 struct mprof_fact {
@@ -538,11 +539,11 @@ struct mprof_fact {
 	int32_t status;	     /* END, WAITED: exit status */
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
 	int32_t child_pid;   /* CHILD, EXECING and RETURNED of a vfork child */
-	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: 1
-			    * if its user may not open the run's file.  OOM: how many processes (in
-			    * WAITED of older files: in the whole machine and run).  START of a forked
-			    * child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
-			    * was first noticed (a raw clone) */
+	uint32_t how; /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: enum
+		       * mprof_exec_how, or 0.  OOM: how many processes (in
+		       * WAITED of older files: in the whole machine and run).  START of a forked
+		       * child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
+		       * was first noticed (a raw clone) */
 	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
 	uint32_t huge_pages;
 	uint64_t fork_ticks;	     /* START of a forked child: when its parent called fork */

@@ -11,6 +11,7 @@
 #include "core.h"
 #include "facts.h"
 #include "file.h"
+#include "foreign.h"
 #include "local.h"
 #include "peak.h"
 #include "status.h"
@@ -216,15 +217,24 @@ static void fact_with_path(struct mprof_fact *f, const char *path)
 	fact_write(f, buffer, t.used);
 }
 
-void mp_fact_exec(int child_pid, const char *path, int env_kept)
+/* It will run as the user that this process is now, and in the same root directory. */
+static uint32_t fact_exec_how(char *const envp[])
+{
+	const long error = sys_access(mp_file.path, R_OK | W_OK);
+
+	if (error == -EACCES)
+		return MPROF_EXEC_DENIED;
+	return error == -ENOENT || mp_lacks_us(envp) ? MPROF_EXEC_OUT_OF_REACH : 0;
+}
+
+void mp_fact_exec(int child_pid, const char *path, char *const envp[])
 {
 	struct mprof_fact f;
 
 	fact_stamp(&f, MPROF_FACT_EXECING);
 	f.child_pid = child_pid;
-	f.env_kept = (uint32_t)env_kept;
-	/* It will run as the user that this process is now. */
-	f.how = sys_access(mp_file.path, R_OK | W_OK) == -EACCES;
+	f.env_kept = (uint32_t)mp_preloads_us(envp);
+	f.how = fact_exec_how(envp);
 	fact_with_path(&f, path);
 }
 

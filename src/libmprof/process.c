@@ -315,7 +315,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	if (!mp_local->alive && mp_failed(mp_process_forked(0)) < 0)
 		return;
 	if (mp_local->pid != pid) { /* a vfork child */
-		mp_fact_exec(pid, path, mp_preloads_us(envp));
+		mp_fact_exec(pid, path, envp);
 		return;
 	}
 	mp_peak_last();
@@ -323,7 +323,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	mp_times_look();
 	mp_variables_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
-	mp_fact_exec(0, path, mp_preloads_us(envp));
+	mp_fact_exec(0, path, envp);
 	mp_process_flush();
 	mp_failed(mp_stacks_flush());
 	e = mp_entry();

@@ -530,6 +530,37 @@ test_library_out_of_reach() {
 	expect_same 'with $LIB' "$(cat out)" 'LD_PRELOAD=/$LIB/libmprof.so'
 }
 
+# In another root directory, a program is recorded if it finds both files where they are outside.
+test_program_after_chroot() {
+	[ "$(id -u)" = 0 ] || return 0
+	local file why='libmprof.so or the file of this run was out of its reach, as after chroot'
+	local there='the directories of both available there at the same paths (mount --bind)'
+	mkdir -p "jail$PWD"
+	cp "$(type -P true)" jail/inside
+	ldd jail/inside "$build/libmprof.so" | grep -o '/[^ ]*' | tr -d : | sort -u | while read -r file; do
+		[ -f "$file" ] && mkdir -p "jail$(dirname "$file")" && cp -L "$file" "jail$file"
+	done
+	rm -f "jail$build/libmprof.so"
+	run "$mprof" record -o jail/log -- chroot jail /inside
+	expect_status 0
+	expect_text err "/inside was not recorded: $why; to record it, make $there"
+	run "$mprof" report jail/log
+	expect_words out "not recorded, $why: make $there."
+	run "$mprof" report --json jail/log
+	expect_same 'out of reach' "$(json out '.not_recorded[0] | "\(.out_of_reach) \(.denied)"')" 'true false'
+	# The file of the run, without the library.
+	ln -s / "jail$PWD/jail"
+	run "$mprof" record -o jail/log -- chroot jail /inside
+	expect_text err "/inside was not recorded: $why"
+	mkdir -p "jail$build"
+	cp "$build/libmprof.so" "jail$build"
+	run "$mprof" record -o jail/log -- chroot jail /inside
+	expect_no_text err 'not recorded'
+	run "$mprof" report jail/log
+	expect_text out 'which became: /inside'
+	expect_no_text out 'not recorded'
+}
+
 test_setuid_program() {
 	[ "$(id -u)" = 0 ] || return 0
 	cp "$(command -v id)" privileged

@@ -88,7 +88,8 @@ static void take_fact(struct event_count_own *own, const struct trace_fact *f)
 		own->objects |= strcmp(own->object, f->path) != 0;
 	if (f->fact->what == MPROF_FACT_OUTSIDE && f->process && !*own->remark)
 		snprintf(own->remark, sizeof(own->remark), "%s", f->why);
-	own->denied |= f->fact->what == MPROF_FACT_EXECING && f->fact->env_kept && f->fact->how;
+	own->denied |= f->fact->what == MPROF_FACT_EXECING && f->fact->env_kept &&
+		       f->fact->how == MPROF_EXEC_DENIED;
 	if (!*f->malloc_of)
 		return;
 	if (!own->count++) /* the loader names the executable as it was called */
@@ -110,6 +111,7 @@ static void take_missing(struct event_count_own *own, const struct tree *tree)
 		if (!is_missing(m) || own->missing++)
 			continue;
 		own->environment = m->environment;
+		own->apart = m->apart;
 		snprintf(own->missing_path, sizeof(own->missing_path), "%s", m->path);
 	}
 }

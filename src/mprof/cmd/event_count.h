@@ -17,9 +17,10 @@ struct event_count_own {
 	bool objects;	       /* another one was, too */
 	bool denied;	       /* programs ran as a user who may not open the run's file */
 	/* Other programs that are not in the trace, and of the first one: its path, "" if unknown,
-	 * and whether its environment did not preload the library. */
+	 * whether its environment did not preload the library, and whether that or the run's file
+	 * was out of its reach. */
 	uint64_t missing;
-	bool environment;
+	bool environment, apart;
 	char missing_path[PATH_MAX];
 	char remark[512]; /* the first one that a process wrote, or "" */
 };

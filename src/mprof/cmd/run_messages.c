@@ -307,6 +307,12 @@ static void tell_missing(const struct event_count_own *own)
 			 "it, put mprof directly before it, or let its parent pass on LD_PRELOAD, "
 			 "MPROF_CONF and MPROF_RUN",
 			 cmd_path(path));
+	else if (own->apart)
+		snprintf(words, sizeof(words),
+			 "%s was not recorded: libmprof.so or the file of this run was out of its "
+			 "reach, as after chroot; to record it, make the directories of both "
+			 "available there at the same paths (mount --bind)",
+			 cmd_path(path));
 	else if (program_find(path, &program, NULL) || !*program.why_not)
 		snprintf(words, sizeof(words), "%s was not recorded: it did not load libmprof.so",
 			 cmd_path(path));

@@ -367,6 +367,11 @@ static const char *note_of(const struct walk_input *in, int32_t pid)
 	return NULL;
 }
 
+static bool is_exec(const struct trace_fact *f, enum mprof_exec_how how)
+{
+	return f->fact->what == MPROF_FACT_EXECING && f->fact->how == how;
+}
+
 void tree_missing(struct tree *r, const struct walk_input *in)
 {
 	struct begins begins = find_begins(in);
@@ -399,7 +404,8 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 			.parent = f->process,
 			.became = !f->fact->child_pid,
 			.environment = !f->fact->env_kept,
-			.denied = f->fact->what == MPROF_FACT_EXECING && f->fact->how,
+			.denied = is_exec(f, MPROF_EXEC_DENIED),
+			.apart = is_exec(f, MPROF_EXEC_OUT_OF_REACH),
 			.path = f->path,
 			.note = note_of(in, pid),
 		};

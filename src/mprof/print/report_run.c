@@ -307,8 +307,14 @@ static const char *why_missing(const struct tree_missing *m)
 	if (m->denied)
 		return "it ran as another user, who may not open the file of this run: run mprof "
 		       "as that user";
-	if (m->note || *m->why)
-		return m->note ?: m->why;
+	if (m->note)
+		return m->note;
+	if (m->apart)
+		return "libmprof.so or the file of this run was out of its reach, as after chroot: "
+		       "make the directories of both available there at the same paths (mount "
+		       "--bind)";
+	if (*m->why)
+		return m->why;
 	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
 	       "program, one in a sandbox or container, or one that ended early";
 }
