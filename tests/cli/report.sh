@@ -116,6 +116,8 @@ test_report_not_recorded() {
 	report_json
 	expect_same missing "$(json answer '[.not_recorded[] | "\(.path) \(.environment_cleared)"]
 		| sort | join(" ")')" './static false /bin/true true'
+	expect_same reason "$(json answer '.not_recorded[] | select(.environment_cleared) | .why')" \
+		'its LD_PRELOAD did not name libmprof.so'
 	run "$mprof" report log
 	expect_words out 'statically linked'
 	expect_words out 'its LD_PRELOAD did not name libmprof.so'

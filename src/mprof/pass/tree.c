@@ -621,6 +621,25 @@ static void collect_remarks(struct tree *r, const struct walk_input *in)
 	}
 }
 
+const char *tree_why_missing(const struct tree_missing *m)
+{
+	if (m->environment)
+		return "its LD_PRELOAD did not name libmprof.so";
+	if (m->denied)
+		return "it ran as another user, who may not open the file of this run: run mprof "
+		       "as that user";
+	if (m->note)
+		return m->note;
+	if (m->apart)
+		return "libmprof.so or the file of this run was out of its reach, as after chroot: "
+		       "make the directories of both available there at the same paths (mount "
+		       "--bind)";
+	if (*m->why)
+		return m->why;
+	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
+	       "program, one in a sandbox or container, or one that ended early";
+}
+
 void tree_notice(struct tree *r, const char *remark)
 {
 	for (size_t k = 0; k < r->remarks; k++)

@@ -124,6 +124,8 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	       const uint64_t lost[MPROF_LOST_REASONS]);
 /* Makes only `missing`, of an empty tree. */
 void tree_missing(struct tree *r, const struct walk_input *in);
+/* Returns in words why it is not in the trace, and what would record it. */
+const char *tree_why_missing(const struct tree_missing *m);
 /* Adds a remark unless there is the same; only one may be added. */
 void tree_notice(struct tree *r, const char *remark);
 void tree_release(struct tree *r);

@@ -300,25 +300,6 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 				row[i].n == 1 ? row[i].one : row[i].many);
 }
 
-static const char *why_missing(const struct tree_missing *m)
-{
-	if (m->environment)
-		return "its LD_PRELOAD did not name libmprof.so";
-	if (m->denied)
-		return "it ran as another user, who may not open the file of this run: run mprof "
-		       "as that user";
-	if (m->note)
-		return m->note;
-	if (m->apart)
-		return "libmprof.so or the file of this run was out of its reach, as after chroot: "
-		       "make the directories of both available there at the same paths (mount "
-		       "--bind)";
-	if (*m->why)
-		return m->why;
-	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
-	       "program, one in a sandbox or container, or one that ended early";
-}
-
 static void print_own(const struct tree *r, FILE *out)
 {
 	size_t i;
@@ -401,7 +382,7 @@ static void print_missing(const struct analysis *a, FILE *out)
 				  : "  A child of process %" PRIu32 ", %s",
 			m->parent, *m->path ? m->path : "a program");
 		fprintf(out, " (pid %d): not recorded%c %s.\n", m->pid,
-			why_missing(m) == m->note ? ':' : ',', why_missing(m));
+			tree_why_missing(m) == m->note ? ':' : ',', tree_why_missing(m));
 	}
 	if (r->unrecorded_rss)
 		fprintf(

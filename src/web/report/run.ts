@@ -66,7 +66,7 @@ export function runPage(v: View): HTMLElement {
 		["Started", all([r.started])],
 		["Duration", `${duration(r.duration_ns)}; times are accurate to ${duration(r.time_error_ns)}`],
 		...hostRows(v), ...settingRows(v), ...lostRows(v),
-		...r.not_recorded.map((m: any): [string, string] => ["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]),
+		...r.not_recorded.map((m: any): [string, string] => ["Not recorded", `${m.path || "a program"}: ${m.why}`]),
 		...r.remarks.map((text: string): [string, string] => ["Remark", text]),
 		["Page by", `mprof ${r.mprof_version}`], ["Points in time", count(v.d.points)], ...treeRow(v),
 	];
