@@ -2,29 +2,56 @@
 /* dl_errors.c - see dl_errors.h. */
 #include "dl_errors.h"
 
+#include <dlfcn.h>
 #include <mprof/module.h>
 
 #include "core.h"
 #include "real_libc.h"
+#include "stop.h"
 #include "sys.h"
+#include "text.h"
+#include "thread.h"
+
+/*
+ * No object has such a function.  The loader's message that it is missing stands for our text: the
+ * next call of the loader replaces it or clears it, whichever function the program calls, and
+ * dlerror() returns it once.
+ */
+#define MARK "mprof_keeps_the_text_of_dlerror"
 
 /* Per thread.  A copy, because libc frees its text when the loader is called again. */
 static __thread char *text;
-static __thread size_t room;
-static __thread int pending; /* dlerror() has not returned it yet */
+static __thread uint32_t room;
+static __thread uint16_t inside;  /* pairs of begin and end */
+static __thread uint16_t pending; /* between them: the program was not told the text yet */
+
+static int dl_errors_is_mark(const char *said)
+{
+	const size_t bytes = __builtin_strlen(said);
+
+	return bytes >= sizeof(MARK) && text_same(said + bytes + 1 - sizeof(MARK), MARK);
+}
+
+static int dl_errors_more_room(size_t bytes)
+{
+	const size_t need = (bytes + mp_page() - 1) & -(size_t)mp_page();
+	char *larger = NULL;
+
+	if (need <= UINT32_MAX && !mp_is_silent() && mp_thread_end_is_seen())
+		larger = sys_memory(need);
+	if (!larger)
+		return 0;
+	mp_dl_errors_release();
+	text = larger;
+	room = (uint32_t)need;
+	return 1;
+}
 
 static int dl_errors_keep(const char *said)
 {
 	const size_t bytes = __builtin_strlen(said) + 1;
-	const size_t need = (bytes + mp_page() - 1) & -mp_page();
-	char *larger = need > room ? sys_memory(need) : NULL;
 
-	if (larger) {
-		mp_dl_errors_release();
-		text = larger;
-		room = need;
-	}
-	if (bytes > room)
+	if (bytes > room && !dl_errors_more_room(bytes))
 		return 0;
 	__builtin_memcpy(text, said, bytes);
 	return 1;
@@ -32,27 +59,28 @@ static int dl_errors_keep(const char *said)
 
 void mp_dl_errors_begin(void)
 {
-	const char *said = mp_next()->dlerror();
+	const char *said;
 
-	if (said)
-		pending = dl_errors_keep(said);
+	if (inside++)
+		return;
+	said = mp_next()->dlerror();
+	pending = said && (dl_errors_is_mark(said) || dl_errors_keep(said));
 }
 
 /* Twice: the first call returns our text, if there is one, the second frees it. */
 void mp_dl_errors_end(void)
 {
+	if (--inside)
+		return;
 	if (mp_next()->dlerror())
 		mp_next()->dlerror();
-}
-
-void mp_dl_errors_forget(void)
-{
-	pending = 0;
+	if (pending)
+		dlsym(RTLD_NEXT, MARK);
 }
 
 void mp_dl_errors_release(void)
 {
-	if (room)
+	if (room && !mp_is_silent())
 		sys_munmap(text, room);
 	text = NULL;
 	room = 0;
@@ -61,8 +89,6 @@ void mp_dl_errors_release(void)
 EXPORT char *dlerror(void)
 {
 	char *said = mp_next()->dlerror();
-	const int kept = said ? dl_errors_keep(said) : pending;
 
-	pending = 0;
-	return kept ? text : said;
+	return said && (dl_errors_is_mark(said) || dl_errors_keep(said)) ? text : said;
 }

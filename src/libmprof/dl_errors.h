@@ -12,7 +12,5 @@
  */
 void mp_dl_errors_begin(void);
 void mp_dl_errors_end(void);
-/* The program calls the loader: what was not told yet is forgotten. */
-void mp_dl_errors_forget(void);
 /* At the end of a thread. */
 void mp_dl_errors_release(void);

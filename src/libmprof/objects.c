@@ -14,7 +14,6 @@
 #include <mprof/module.h>
 
 #include "core.h"
-#include "dl_errors.h"
 #include "facts.h"
 #include "file.h"
 #include "real_libc.h"
@@ -43,7 +42,6 @@ EXPORT __attribute__((optimize("O2"))) void *dlopen(const char *file, int flags)
 {
 	if (mprof_unlikely(flags & RTLD_DEEPBIND))
 		objects_bypass(file, flags, MPROF_BYPASS_DEEPBIND);
-	mp_dl_errors_forget();
 	return mp_next()->dlopen(file, flags);
 }
 
@@ -53,7 +51,6 @@ EXPORT __attribute__((optimize("O2"))) void *dlmopen(Lmid_t space, const char *f
 		objects_bypass(file, flags,
 			       space != LM_ID_BASE ? MPROF_BYPASS_NAMESPACE
 						   : MPROF_BYPASS_DEEPBIND);
-	mp_dl_errors_forget();
 	return mp_next()->dlmopen(space, file, flags);
 }
 
@@ -76,10 +73,8 @@ static unsigned long long objects_unloaded(void)
 EXPORT int dlclose(void *handle)
 {
 	const unsigned long long before = mprof_core.capture ? objects_unloaded() : 0;
-	int ret;
+	int ret = mp_next()->dlclose(handle);
 
-	mp_dl_errors_forget();
-	ret = mp_next()->dlclose(handle);
 	mp_scopes_forget();
 	if (mprof_core.capture && objects_unloaded() != before)
 		mp_rules_forget();

@@ -88,7 +88,7 @@ void mp_scopes_forget(void)
 
 void *mp_scope_ask(const char *library, const char *name)
 {
-	/* Not our own functions, which would call mp_dl_errors_forget() and mp_scopes_forget(). */
+	/* Not our own functions: dlclose would call mp_scopes_forget(). */
 	void *handle = mp_next()->dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 	void *real = handle ? dlsym(handle, name) : NULL;
 

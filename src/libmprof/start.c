@@ -268,6 +268,7 @@ static int start_initialise(const void *caller, const char *conf, struct text *w
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
+	mp_threads_watch();
 	mp_process_forks();
 	mp_clock_choose();
 	mp_mode = mp_find_mode(mp_config.mode, why);

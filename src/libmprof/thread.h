@@ -33,6 +33,9 @@ int mp_is_quiet(void); /* 1 between those calls, or between the calls of a trial
 /* Between these calls, blocks are recorded even if the thread is quiet. */
 int mp_quiet_lift(void);
 void mp_quiet_drop(int lifted);
+void mp_threads_watch(void); /* called once: from now on, ends of threads are noticed */
+/* Will the end of this thread be?  Even if it is not recorded. */
+int mp_thread_end_is_seen(void);
 int mp_threads_start(void); /* called once, before the first event: sets up mp_local; 0 or -errno */
 int mp_enter(struct mprof_thread **out); /* module.h; 0 or -errno */
 void mp_threads_forked(void); /* called in a child: forgets what the parent's threads had */

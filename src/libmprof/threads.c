@@ -260,9 +260,11 @@ static void thread_end(void *record)
 	/* Register for the next round: other destructors may allocate after this one. */
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
 		return;
+	mp_dl_errors_release();
+	if (!mp_local)
+		return;
 	mp_stack_use_end();
 	mp_counts_renamed(1);
-	mp_dl_errors_release();
 	/* The thread may have ended in a quiet call. */
 	if (mp_is_quiet() || t != mprof_self || !t->number || !mp_recording())
 		return;
@@ -282,6 +284,19 @@ void mp_thread_begins(uint32_t number, const struct mp_stack_room *room)
 		pthread_setspecific(key, &mp_nobody);
 }
 
+int mp_thread_end_is_seen(void)
+{
+	if (!key_made || rounds >= PTHREAD_DESTRUCTOR_ITERATIONS)
+		return 0;
+	return pthread_getspecific(key) || !pthread_setspecific(key, &mp_nobody);
+}
+
+/* The values of early keys are inside the thread's own memory, so setting one never allocates. */
+void mp_threads_watch(void)
+{
+	key_made = pthread_key_create(&key, thread_end) == 0;
+}
+
 int mp_threads_start(void)
 {
 	mp_local = mp_wiped_memory(sizeof(*mp_local));
@@ -291,11 +306,6 @@ int mp_threads_start(void)
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
 	mp_thread_names_start();
-	/*
-	 * The values of early keys are inside the thread's own memory, so setting one never
-	 * allocates.
-	 */
-	key_made = pthread_key_create(&key, thread_end) == 0;
 	return 0;
 }
 
