@@ -365,6 +365,23 @@ test_own_malloc() {
 		expect_no_text err 'does not record'
 		expect_same 'calls of mallocx' "$("$mprof" dump log | grep -c 'malloc.7')" 1
 	done
+	# What both know is said once, whatever the path of the library.  A file that replaced it since, or
+	# one of this machine in a trace of another, proves nothing.
+	ln -s . link
+	# shellcheck disable=SC2016
+	cc -O1 -o calls main.c -L. -lcalls -Wl,-rpath,'$ORIGIN/link/link'
+	run "$mprof" record -o log -- ./calls
+	expect_text err 'libcalls.so'"' calls mallocx"
+	run "$mprof" report --json log
+	expect_same 'remarks about mallocx' "$(json out '.remarks | map(select(test("mallocx"))) | length')" 1
+	mv libcalls.so other.so
+	echo '#include <stdlib.h>
+		void work(void) { free(malloc(8)); }' >plain.c
+	cc -O1 -fno-builtin -shared -fPIC -o libcalls.so plain.c
+	run "$mprof" record -o log -- ./calls
+	mv other.so libcalls.so
+	run "$mprof" report log
+	expect_no_text out mallocx
 	own_malloc_passed
 	# A sanitizer, as clang links it: with the symbol table and without.
 	echo 'void __asan_init(void) {}' >sanitizer.c

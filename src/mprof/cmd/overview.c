@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../print/text.h"
 #include "../profile/variables.h"
@@ -12,6 +13,7 @@
 #include "../run/program.h"
 #include "../run/process.h"
 #include "../run/own_malloc.h"
+#include "../sym/files.h"
 #include "../util/alloc.h"
 #include "progress.h"
 
@@ -51,22 +53,37 @@ static const char *wraps(const struct tree *r)
 	return "";
 }
 
-/* Finds calls that bypass the library, according to the files of the run's objects now.  The mprof
- * that starts a program knows of them, too, but tells at the end, and only of this program. */
+/* Is it still in the file that its path names?  The trace may be from another machine. */
+static bool is_in_its_file(const struct stack_object *o)
+{
+	const struct files files = { .sysroot = "" };
+	struct file_found found;
+
+	if (*o->path != '/')
+		return false;
+	files_object(&files, o, &found);
+	if (found.fd >= 0)
+		close(found.fd);
+	return found.state == FILES_FOUND;
+}
+
+/* Finds calls that bypass the library, according to the files of the run's objects.  The mprof that
+ * starts a program knows of them, too, but tells at the end, and only of this program. */
 static void notice_calls(struct tree *r, const struct trace *t)
 {
 	const struct stacks *s = trace_stacks(t);
 	struct own_malloc own;
 	const char **path;
 	char words[1024];
+	size_t n = 0;
 
 	if (!s || r->noticed)
 		return;
 	path = must_malloc((s->objects + 1) * sizeof(*path));
 	for (size_t i = 0; i < s->objects; i++)
-		path[i] = s->object[i].path;
-	if (own_malloc_loaded(path, s->objects, &own) &&
-	    !own_malloc_is_wrapped(own.wraps, wraps(r))) {
+		if (is_in_its_file(&s->object[i]))
+			path[n++] = s->object[i].path;
+	if (own_malloc_loaded(path, n, &own) && !own_malloc_is_wrapped(own.wraps, wraps(r))) {
 		own_malloc_words(&own, words, sizeof(words));
 		tree_notice(r, words);
 	}
@@ -104,12 +121,18 @@ static void explain_running(struct tree *r, const struct trace *t)
 	}
 }
 
-void overview_explain(struct tree *r, const struct trace *t)
+/* After notice_calls(). */
+static void explain(struct tree *r, const struct trace *t)
 {
 	explain_running(r, t);
 	explain_missing(r);
 	explain_owns(r);
+}
+
+void overview_explain(struct tree *r, const struct trace *t)
+{
 	notice_calls(r, t);
+	explain(r, t);
 }
 
 void overview_runs(struct findings *f, const struct tree *tree)
@@ -131,7 +154,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		return ret;
 	a->findings = f;
 	overview_runs(f, &a->tree);
-	overview_explain(&a->tree, t);
+	explain(&a->tree, t);
 	explain_outside(&f->outside, &a->tree, t);
 	findings_tell_outside_once(f);
 	return 0;

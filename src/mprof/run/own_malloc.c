@@ -255,6 +255,13 @@ static struct object look_at(const char *path)
 	return o;
 }
 
+/* As the kernel names it in a trace, so that both say the same of it. */
+static void set_path(struct own_malloc *own, const char *path)
+{
+	if (!realpath(path, own->path))
+		snprintf(own->path, sizeof(own->path), "%s", path);
+}
+
 /* An allocator's own library may call its other functions. */
 static void set_calls(struct own_malloc *own, const char *path, const struct object *o)
 {
@@ -264,7 +271,7 @@ static void set_calls(struct own_malloc *own, const char *path, const struct obj
 	own->called = own->wraps = o->calls->symbol;
 	own->allocator = o->calls->allocator;
 	own->remedy = o->calls->option;
-	snprintf(own->path, sizeof(own->path), "%s", path);
+	set_path(own, path);
 }
 
 /* Whether a program requests memory through a library that passes requests on. */
@@ -297,14 +304,14 @@ static void set_passing(struct own_malloc *own, const struct passing *p)
 	own->wraps = p->passes->symbol;
 	own->allocator = p->passes->allocator;
 	own->remedy = p->passes->option;
-	snprintf(own->path, sizeof(own->path), "%s", p->path);
+	set_path(own, p->path);
 }
 
 static void set(struct own_malloc *own, enum own_how how, const char *path, const struct object *o)
 {
 	own->how = how;
 	own->allocator = o->allocator;
-	snprintf(own->path, sizeof(own->path), "%s", path);
+	set_path(own, path);
 }
 
 /* ---- the libraries of a program ---- */
@@ -400,18 +407,15 @@ bool own_malloc_find(const char *program, struct own_malloc *own)
 {
 	const struct object o = look_at(program);
 	struct passing passing = { .requests = o.requests };
-	char whole[PATH_MAX];
 
 	*own = (struct own_malloc){ .how = OWN_NONE };
-	if (!realpath(program, whole))
-		snprintf(whole, sizeof(whole), "%s", program);
 	if (!o.defined) {
-		set_calls(own, whole, &o);
+		set_calls(own, program, &o);
 		find_in_libraries(program, &passing, own);
 		set_passing(own, &passing);
 		return own->how != OWN_NONE;
 	}
-	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, whole, &o);
+	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, program, &o);
 	return true;
 }
 
