@@ -620,6 +620,13 @@ static void moved(void)
 	}
 	free(p);
 }
+static void aligned(unsigned long to)
+{
+	void *p;
+	posix_memalign(&p, to, 200 * MIB);
+	*(volatile char *)p = 1;
+	free(p);
+}
 static void many(void)
 {
 	static char *p[120];
@@ -631,7 +638,9 @@ static void many(void)
 int main(int argc, char **argv)
 {
 	char *direct;
-	if (argc > 1)
+	if (argc > 2)
+		aligned(atoi(argv[2]));
+	else if (argc > 1)
 		many();
 	else
 		moved();
@@ -644,7 +653,7 @@ int main(int argc, char **argv)
 END
 	compile moved -include "$here/rest.h"
 	local many
-	for many in '' many; do
+	for many in '' many 'aligned 64' 'aligned 4096' 'aligned 2097152'; do
 		again_until 'nearly_all_outside' report_of ./moved $many
 		nearly_all_outside || bad "most is of malloc: $(cat out)"
 		expect_no_text out 'Freed memory stays resident'

@@ -78,9 +78,26 @@ static void add_area(struct resident_areas *a, uint64_t key)
 	*hash_at(&a->area, key) = 1;
 }
 
+static bool aligns(unsigned fn)
+{
+	return fn == MPROF_FN_MEMALIGN || fn == MPROF_FN_POSIX_MEMALIGN ||
+	       fn == MPROF_FN_ALIGNED_ALLOC || fn == MPROF_FN_VALLOC || fn == MPROF_FN_PVALLOC;
+}
+
+/* An aligned block begins anywhere in glibc's mapping, but ends where that does: see
+ * heap_is_own_mapping().  No block of glibc's heap ends at a page; those of other allocators do. */
+static bool is_own_mapping(const struct resident_areas *a, uint64_t addr, uint64_t usable,
+			   unsigned fn)
+{
+	const uint64_t last = (addr + usable) & (RESIDENT_PAGE - 1);
+
+	return heap_is_own_mapping(addr, usable, RESIDENT_PAGE) ||
+	       (a->c_library && aligns(fn) && (!last || last == RESIDENT_PAGE - 8));
+}
+
 void resident_began_apart(struct resident_areas *a, const struct event *e)
 {
-	if (heap_is_own_mapping(e->addr, e->usable, RESIDENT_PAGE))
+	if (is_own_mapping(a, e->addr, e->usable, e->fn))
 		return;
 	add_area(a, e->addr >> RESIDENT_AREA_SHIFT);
 	add_area(a, (e->addr + e->size - (e->size != 0)) >> RESIDENT_AREA_SHIFT);
@@ -93,7 +110,7 @@ void resident_ended_large(struct resident_areas *a, const struct block *old)
 	const struct map_range r = { .start = old->addr, .end = old->addr + usable };
 	const struct map_range *known = map_set_at(&a->large, r.start);
 
-	if (usable < old->size || heap_is_own_mapping(r.start, usable, RESIDENT_PAGE) ||
+	if (usable < old->size || is_own_mapping(a, r.start, usable, old->fn) ||
 	    (known && known->end >= r.end))
 		return;
 	map_set_add(&a->large, &r, NULL);
@@ -167,17 +184,10 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		return;
 	hash_release(&a->area);
 	map_set_release(&a->large);
-	*a = (struct resident_areas){ .freed = 0 };
+	*a = (struct resident_areas){ .c_library = all->c_library };
 }
 
 /* ---- a sample ---- */
-
-static bool is_aligned(const struct block *b)
-{
-	return b->fn == MPROF_FN_MEMALIGN || b->fn == MPROF_FN_POSIX_MEMALIGN ||
-	       b->fn == MPROF_FN_ALIGNED_ALLOC || b->fn == MPROF_FN_VALLOC ||
-	       b->fn == MPROF_FN_PVALLOC;
-}
 
 static void add_alignment(struct resident_parts_sample *s, const struct block *b, unsigned shift)
 {
@@ -207,7 +217,7 @@ static void add_block(struct resident_parts_sample *s, struct pages_found *f, co
 	}
 	s->live += resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, near);
 	mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
-	if (is_aligned(b))
+	if (aligns(b->fn))
 		add_alignment(s, b, f->shift);
 }
 

@@ -63,6 +63,7 @@ struct resident_areas {
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 	struct map_set large;			/* blocks of more than 2 MiB that ended */
 	uint64_t ended;				/* as in the samples */
+	bool c_library;				/* as below */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
 };
 
@@ -103,7 +104,13 @@ static inline bool resident_is_freed(const struct resident_parts_sample *s)
 /* Returns NULL if no event of the walk counts.  Valid until the next process begins. */
 static inline struct resident_areas *resident_areas_of(struct resident_parts *all, uint32_t process)
 {
-	return all->used ? array_at(&all->process, process, sizeof(struct resident_areas)) : NULL;
+	struct resident_areas *a = NULL;
+
+	if (all->used) {
+		a = array_at(&all->process, process, sizeof(*a));
+		a->c_library = all->c_library;
+	}
+	return a;
 }
 
 /* The same of a block that is not where others began lately, or ends elsewhere. */
