@@ -268,7 +268,6 @@ static int start_initialise(const void *caller, const char *conf, struct text *w
 		return 0;
 	*why = text_on(why->at, why->size);
 	mp_next();
-	mp_threads_watch();
 	mp_process_forks();
 	mp_clock_choose();
 	mp_mode = mp_find_mode(mp_config.mode, why);
@@ -278,6 +277,8 @@ static int start_initialise(const void *caller, const char *conf, struct text *w
 		mp_mode = mp_mode->choose(&mp_config);
 	if (!mp_known.attached)
 		start_find_copy();
+	if (!mp_known.second) /* the other one does, and a plugin with this one may be unloaded */
+		mp_threads_watch();
 	start_find_any_allocator(why);
 	if (!mp_known.attached) {
 		start_find_first();
