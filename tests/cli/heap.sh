@@ -597,7 +597,7 @@ END
 	expect_no_text out 'Freed memory stays resident'
 	again_until 'has_words out "had 60.0 MiB of freed memory"' report_of ./trim
 	expect_words out 'had 60.0 MiB of freed memory'
-	expect_no_text out 'did not come from malloc'
+	expect_no_text out ' did not come'
 }
 
 # A freed block that was a mapping of its own is gone, wherever realloc had moved it and however small
@@ -710,7 +710,7 @@ END
 	compile early
 	for _ in 1 2 3 4 5; do
 		report_of ./early
-		expect_no_text out 'did not come from malloc'
+		expect_no_text out ' did not come'
 	done
 }
 
@@ -726,7 +726,7 @@ test_memory_of_a_runtime() {
 	expect_same remedy "$(json out '.findings[0].remedy')" 'PYTHONMALLOC=malloc would show its blocks'
 	run env PYTHONMALLOC=malloc "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
-	expect_no_text out 'did not come from malloc'
+	expect_no_text out ' did not come'
 	# What it returns to the system and maps again.
 	local mapped="times the largest resident set: CPython's own allocator mapped"
 	again_until 'has_words out "$mapped" || kernel_is_unusual log' report_of env -u PYTHONMALLOC \
@@ -1314,7 +1314,7 @@ END
 	expect_words out ' of live blocks. The freed memory is in pages without live blocks, which malloc_trim(0) may return where it is not at the end of an arena. '
 	expect_words out 'Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, all '
 	expect_text out "       mprof replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' log"
-	expect_no_text out 'did not come from malloc'
+	expect_no_text out ' did not come'
 	expect_no_text out 'tcache'
 	# Sharing an arena does not make what was live at one time any smaller.
 	report_with 'Most of it was live at one time, so one arena for all threads would keep about as much.' ./stays at once

@@ -251,7 +251,34 @@ END
 	again_until 'has_words out "did not come from malloc"' report_of ./use
 	expect_words out 'did not come from malloc'
 	report_of_pool ./use
-	expect_no_text out 'did not come from malloc'
+	expect_no_text out ' did not come'
+	# The blocks come long after the mapping, so no event but theirs is near them.
+	cat >whole.c <<'END'
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *at;
+void *pool_alloc(size_t n)
+{
+	if (!at) {
+		at = mmap(NULL, 24 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(at, 1, 24 << 20);
+		rest(200);
+	}
+	at += n;
+	return at - n;
+}
+END
+	mkdir whole
+	cc -g -O1 -fPIC -shared -include "$here/rest.h" -o whole/libpool.so whole.c
+	echo 'void *pool_alloc(unsigned long);
+		int main(void) { for (int i = 0; i < 200; i++) pool_alloc(100000); rest(200); return !pool_alloc(1); }' >few.c
+	# shellcheck disable=SC2016
+	cc -g -O1 -include "$here/rest.h" -o whole/use few.c -Lwhole -lpool -Wl,-rpath,'$ORIGIN'
+	again_until 'has_words out "did not come from malloc"' report_of whole/use
+	expect_words out 'did not come from malloc'
+	report_of_pool whole/use
+	expect_no_text out ' did not come'
 	# Other mappings count, as before.
 	# shellcheck disable=SC2046
 	again_until 'has_words out "did not come from malloc"' report_of_pool ./use $(seq 40)

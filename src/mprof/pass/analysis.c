@@ -49,6 +49,7 @@ struct loop {
 	struct totals_process *swing;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct resident_areas *areas;	    /* of the process; NULL if they are not needed */
+	struct maps *maps;		    /* NULL unless blocks in what it mapped matter */
 	const struct analysis_page *page;   /* NULL = none */
 	struct page_run of_page;
 	struct growth_handed *handed;
@@ -132,6 +133,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
 	l->areas = resident_areas_of(&l->a->resident_parts, process);
+	l->maps = l->a->maps.wrapped && l->run.p->space.mapped.count ? &l->a->maps : NULL;
 	l->grown = growth_open(&l->a->growth, process);
 	l->resized = resizes_open(&l->a->resizes, process);
 	l->handed = growth_last(&l->a->growth, thread);
@@ -287,6 +289,8 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 		sizes_add(&l->a->sizes, e->size, r->slack);
 	if (l->a && l->areas)
 		resident_began(l->areas, e);
+	if (l->a && __builtin_expect(l->maps != NULL, 0))
+		maps_began(l->maps, l->process, e);
 	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0))
 		new_peak(l, e);
 }

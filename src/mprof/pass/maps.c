@@ -129,13 +129,13 @@ static void start(void *self, struct walk *w)
 		s->wrapped |= is_wrapped(w->input.facts[i].conf);
 }
 
-static void began(struct maps *s, const struct event *e, const struct note *n)
+void maps_began(struct maps *s, uint32_t process, const struct event *e)
 {
-	const struct map_set *set = &s->walk->heap.process[n->process]->space.mapped;
+	const struct map_set *set = &s->walk->heap.process[process]->space.mapped;
 	const struct map_range *range = set->count ? map_set_at(set, e->addr) : NULL;
 
 	if (range && range->kind != SPACE_INHERITED)
-		site_of(process_at(s, n->process), range->stack)->has_blocks = true;
+		site_of(process_at(s, process), range->stack)->has_blocks = true;
 }
 
 static void batch(void *self, const struct batch *b)
@@ -148,7 +148,7 @@ static void batch(void *self, const struct batch *b)
 			mapped(self, &b->event[i], &b->note[i]);
 	for (i = 0; i < b->count && s->wrapped; i++)
 		if (b->note[i].did & NOTE_BEGAN)
-			began(s, &b->event[i], &b->note[i]);
+			maps_began(s, b->note[i].process, &b->event[i]);
 }
 
 /* ---- resident parts ---- */

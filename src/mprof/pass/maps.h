@@ -50,7 +50,10 @@ struct maps {
 	struct walk *walk;
 	struct maps_of all;   /* sums over processes; no sites; peaks are of the sum */
 	struct array process; /* struct maps_of, by index of the heap */
-	bool wrapped;	      /* private */
+	bool wrapped;	      /* maps_began() is of interest */
 };
+
+/* A block began; for loops that pass no notes. */
+void maps_began(struct maps *s, uint32_t process, const struct event *e);
 
 extern const struct pass_ops maps_pass;
