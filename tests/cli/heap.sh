@@ -374,6 +374,10 @@ test_own_malloc() {
 	expect_text err 'libcalls.so'"' calls mallocx"
 	run "$mprof" report --json log
 	expect_same 'remarks about mallocx' "$(json out '.remarks | map(select(test("mallocx"))) | length')" 1
+	# The name of the trace is not that of a wrapped function.
+	LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap WRAP=malloc:strdup LOG_PATH=mallocx.log' ./calls 2>/dev/null
+	run "$mprof" report mallocx.log
+	expect_words out 'calls mallocx of jemalloc'
 	mv libcalls.so other.so
 	echo '#include <stdlib.h>
 		void work(void) { free(malloc(8)); }' >plain.c

@@ -43,14 +43,31 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Returns the setting WRAP of the run and what follows it, "" without one. */
-static const char *wraps(const struct tree *r)
+/* Does the setting WRAP name the function?  Paths behind it may, too. */
+static bool conf_wraps(const char *conf, const char *function)
 {
+	const char *wrap = strstr(conf, "WRAP=") ?: "";
+	char *value = must_strndup(wrap, strcspn(wrap, " \t\n"));
+	const bool wraps = own_malloc_is_wrapped(function, value);
+
+	free(value);
+	return wraps;
+}
+
+/* In each run: a profile may be merged from several. */
+static bool is_wrapped(const struct tree *r, const char *function)
+{
+	bool known = false;
+
 	for (const struct tree_process *p = r->process; p < r->process + r->processes; p++)
-		for (size_t i = 0; i < p->images; i++)
-			if (*p->image[i]->conf)
-				return strstr(p->image[i]->conf, "WRAP=") ?: "";
-	return "";
+		for (size_t i = 0; i < p->images; i++) {
+			if (!*p->image[i]->conf)
+				continue;
+			if (!conf_wraps(p->image[i]->conf, function))
+				return false;
+			known = true;
+		}
+	return known;
 }
 
 /* Is it still in the file that its path names?  The trace may be from another machine. */
@@ -83,7 +100,7 @@ static void notice_calls(struct tree *r, const struct trace *t)
 	for (size_t i = 0; i < s->objects; i++)
 		if (is_in_its_file(&s->object[i]))
 			path[n++] = s->object[i].path;
-	if (own_malloc_loaded(path, n, &own) && !own_malloc_is_wrapped(own.wraps, wraps(r))) {
+	if (own_malloc_loaded(path, n, &own) && !is_wrapped(r, own.wraps)) {
 		own_malloc_words(&own, words, sizeof(words));
 		tree_notice(r, words);
 	}
