@@ -307,15 +307,13 @@ static void tell_missing(const struct event_count_own *own)
 			 "it, put mprof directly before it, or let its parent pass on LD_PRELOAD, "
 			 "MPROF_CONF and MPROF_RUN",
 			 cmd_path(path));
-	else if (own->apart)
-		snprintf(words, sizeof(words),
-			 "%s was not recorded: libmprof.so or the file of this run was out of its "
-			 "reach, as after chroot; to record it, make the directories of both "
-			 "available there at the same paths (mount --bind)",
-			 cmd_path(path));
 	else if (program_find(path, &program, NULL) || !*program.why_not)
-		snprintf(words, sizeof(words), "%s was not recorded: it did not load libmprof.so",
-			 cmd_path(path));
+		snprintf(words, sizeof(words), "%s was not recorded: %s", cmd_path(path),
+			 own->apart
+			     ? "libmprof.so or the file of this run was out of its reach, as after "
+			       "chroot; to record it, make the directories of both available "
+			       "there at the same paths (mount --bind)"
+			     : "it did not load libmprof.so");
 	cmd_warn("%s%s", many, *program.why_not ? program.why_not : words);
 }
 

@@ -630,12 +630,12 @@ const char *tree_why_missing(const struct tree_missing *m)
 		       "as that user";
 	if (m->note)
 		return m->note;
+	if (*m->why)
+		return m->why;
 	if (m->apart)
 		return "libmprof.so or the file of this run was out of its reach, as after chroot: "
 		       "make the directories of both available there at the same paths (mount "
 		       "--bind)";
-	if (*m->why)
-		return m->why;
 	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
 	       "program, one in a sandbox or container, or one that ended early";
 }
