@@ -215,7 +215,7 @@ int main(void)
 {
 	for (int i = 0; i < 300; i++)
 		load();
-	usleep(200000); /* longer than it takes to end */
+	usleep(600000); /* longer than it takes to end, also on a busy machine */
 	if (fork())
 		_exit(0);
 	symlink("/", "ready");
