@@ -303,7 +303,7 @@ expect_own() { # WORDS VERDICT COMMAND...
 	expect_text err "$words"
 }
 
-# A library that looks its allocator up when it runs, as TBB's does: a weak import is no call.
+# A library that looks its allocator up when it runs, as TBB's does: a weak import proves no call.
 own_malloc_passed() {
 	local from=_ZN3tbb6detail2r122cache_aligned_allocateEm to=_ZN3tbb6detail2r124cache_aligned_deallocateEPv
 	cat >passes.c <<END

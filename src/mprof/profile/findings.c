@@ -199,8 +199,8 @@ static bool is_whole(const struct analysis *a)
 	       !a->walk.input.log_end && !a->walk.input.reduced_count;
 }
 
-/* Are calls for blocks of these bytes in all so few that nobody can notice them?  A CPU time that
- * is unknown counts as none. */
+/* Are these calls too few, and the bytes of their blocks in total, to matter beside the CPU time?
+ * If that is unknown, no. */
 static bool is_rare(const struct analysis *a, uint64_t calls, uint64_t bytes)
 {
 	uint64_t cpu_ns = 0;
