@@ -199,6 +199,23 @@ test_at_the_end() {
 	done
 }
 
+# A trace of less than 256 KiB: views after the first report do not read it again.
+test_at_the_end_of_a_shorter_trace() {
+	local bytes
+	export XDG_CACHE_HOME=$PWD/cache
+	milestones_source | sed 's:00000):0000 / 4):' >long.c
+	cc -g -O1 -fno-builtin -fno-inline -o shorter long.c -lpthread || bad 'long.c does not compile'
+	run "$mprof" record -o long -- ./shorter
+	expect_status 0
+	bytes=$(stat -c %s long)
+	[ "$bytes" -gt 65536 ] && [ "$bytes" -lt 262144 ] || bad "the trace has $bytes bytes"
+	run "$mprof" report long
+	expect_same 'files of milestones' "$(find cache/mprof/milestones-* -type f | wc -l)" 1
+	milestones_agree report
+	milestones_agree report hot
+	milestones_agree report leaks --json
+}
+
 milestones_source() { # long enough that a walk leaves milestones
 	cat <<'END'
 #include <pthread.h>

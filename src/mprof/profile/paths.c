@@ -271,8 +271,9 @@ bool paths_requests_for_others(struct profile_paths *t, uint32_t frame, const st
 	return part == PATHS_WRAPPER || part == PATHS_START || paths_sounds_like_allocator(line);
 }
 
-/* Returns the allocating function of a stack of libraries only, plus 1: the innermost one that is
- * no allocator.  i: the innermost one that is no wrapper, plus 1. */
+/* In a stack that has only libraries, the allocating function is the innermost one that does not
+ * allocate for its callers.  i counts the lines up to the innermost one outside wrappers; returns
+ * the count up to the allocating function. */
 static size_t asked_of_libraries(struct profile_paths *t, const struct profile_path *path, size_t i)
 {
 	for (size_t k = i; k; k--)
