@@ -43,7 +43,7 @@ endif
 
 CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf
 # Loaded by the commands that use them, see src/mprof/util/late.h.
-LATE_PKGS := cairo libzip libmicrohttpd
+LATE_PKGS := cairo libzip libmicrohttpd libdeflate
 # Functions of an interface need not use all of its parameters.
 CLI_CFLAGS := $(BASE) -Wno-unused-parameter -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS) $(LATE_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
@@ -152,6 +152,7 @@ soname = $(shell readelf -d "$$($(CC) $$($(PKG_CONFIG) --libs-only-L $(1)) -prin
 	2>/dev/null | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 $(O)/src/mprof/draw/canvas.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,cairo,libcairo)"'
 $(O)/src/mprof/html/serve.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libmicrohttpd,libmicrohttpd)"'
+$(O)/src/mprof/sym/dwarf_file.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libdeflate,libdeflate)"'
 $(O)/src/mprof/import/import_text.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libzip,libzip)"'
 
 # Of these loops gcc only makes more instructions when it looks for vectors.

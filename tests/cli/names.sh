@@ -61,6 +61,24 @@ test_names_in_every_form() {
 	expect_text out '6hiddenEm'
 }
 
+# -gz compresses the debug information; a damaged section costs its lines only.
+test_names_with_compressed_debug_info() {
+	local as at
+	names_program
+	mv prog plain
+	for as in zlib zstd; do
+		objcopy --compress-debug-sections=$as plain prog
+		readelf -SW prog | grep -Eq '\.debug_info .* C ' || continue
+		hot --no-symbol-cache
+		expect_named
+		at=$(readelf -SW prog | sed -n 's/.* \.debug_info *PROGBITS *[^ ]* *\([^ ]*\) .*/\1/p')
+		printf '\377\377\377\377' | dd of=prog bs=1 seek=$((0x$at + 64)) conv=notrunc 2>/dev/null
+		hot --no-symbol-cache
+		expect_text out '(anonymous namespace)::hidden'
+		expect_no_text out 'prog.cc'
+	done
+}
+
 test_names_without_pie_or_debug_info() {
 	names_program -no-pie -g0
 	hot

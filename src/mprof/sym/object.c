@@ -54,27 +54,27 @@ static void find_debug(struct object *o, const char *link, uint32_t crc)
 {
 	const struct object_context *c = o->context;
 
+	if (o->debug.state == FILES_FOUND)
+		return;
 	files_debug(&c->files, o->main.path, id_of(o), link, crc, &o->debug);
 	if (o->debug.state != FILES_FOUND && c->servers)
 		debuginfod_debug(c->servers, id_of(o), &o->debug);
+	allow_memory(o->debug.fd);
 }
 
-/* libdwfl's callback for the debug file.  Also called for dwz's file, with a link and no crc. */
+/* libdwfl's callback for the debug file, whose symbols it reads. */
 static int give_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 		      const char *file, const char *link, GElf_Word crc, char **path)
 {
 	struct object *o = *data;
-	int fd;
 
-	if (!o || (link && !crc) || o->debug.state == FILES_FOUND)
+	if (!o)
 		return -1;
 	find_debug(o, link ? link : "", crc);
-	fd = o->debug.fd;
-	o->debug.fd = -1;
-	allow_memory(fd);
-	if (fd >= 0)
-		*path = strdup(o->debug.path);
-	return fd;
+	if (o->debug.fd < 0)
+		return -1;
+	*path = strdup(o->debug.path);
+	return dup(o->debug.fd);
 }
 
 static const Dwfl_Callbacks callbacks = {
@@ -124,8 +124,9 @@ void object_close(struct object *o)
 	cache_release(&o->cached);
 	lines_release(&o->lines);
 	symtab_release(&o->symtab);
+	dwarf_file_close(&o->dwarf);
+	dwarf_file_close(&o->alt);
 	dwfl_end(o->dwfl);
-	dwarf_end(o->alt);
 	if (o->alt_fd >= 0)
 		close(o->alt_fd);
 	if (o->main.fd >= 0)
@@ -178,30 +179,31 @@ static void find_alt(struct object *o, Dwarf *dwarf)
 	o->alt_fd = found.fd;
 	allow_memory(found.fd);
 	if (found.fd >= 0)
-		o->alt = dwarf_begin(found.fd, DWARF_C_READ);
+		dwarf_file_open(&o->alt, found.fd);
 	/*
 	 * libdw would open the file that the link names, even a FIFO; -1 is its own mark for a
 	 * failed search.
 	 */
-	dwarf_setalt(dwarf, o->alt ? o->alt : (Dwarf *)-1);
+	dwarf_setalt(dwarf, o->alt.dwarf ?: (Dwarf *)-1);
 }
 
-static bool report(struct object *o)
+/* Opens the file itself; returns NULL if that fails. */
+static Elf *report(struct object *o)
 {
 	void **data;
 
 	allow_memory(o->main.fd);
 	o->dwfl = dwfl_begin(&callbacks);
 	if (!o->dwfl)
-		return false;
+		return NULL;
 	o->dwfl_module = dwfl_report_elf(o->dwfl, o->module, o->main.path, o->main.fd, 0, true);
 	if (!o->dwfl_module)
-		return false;
+		return NULL;
 	o->main.fd = -1;
 	dwfl_report_end(o->dwfl, NULL, NULL);
 	dwfl_module_info(o->dwfl_module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = o;
-	return dwfl_module_getelf(o->dwfl_module, &o->bias) != NULL;
+	return dwfl_module_getelf(o->dwfl_module, &o->bias);
 }
 
 /* DWARF without dwz's file has addresses, but hardly any names; without .dwo files, no functions.
@@ -212,7 +214,7 @@ static bool is_whole(const struct object *o, Dwarf *dwarf)
 	const void *id;
 
 	return !o->lines.missing &&
-	       (o->alt || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0);
+	       (o->alt.dwarf || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0);
 }
 
 static void read_symbols(struct object *o, Dwarf *dwarf)
@@ -275,19 +277,38 @@ static void take_dwarf(struct object *o, Dwarf *dwarf)
 	o->split = keep(o, why);
 }
 
+/* Finds the DWARF in the object, otherwise in its debug file; returns NULL if neither has any. */
+static Dwarf *find_dwarf(struct object *o, Elf *elf)
+{
+	GElf_Word crc = 0;
+	const char *link;
+
+	dwarf_file_of(&o->dwarf, elf);
+	if (o->dwarf.dwarf)
+		return o->dwarf.dwarf;
+	dwarf_file_close(&o->dwarf);
+	link = dwelf_elf_gnu_debuglink(elf, &crc);
+	find_debug(o, link ?: "", crc);
+	if (o->debug.fd >= 0)
+		dwarf_file_open(&o->dwarf, o->debug.fd);
+	return o->dwarf.dwarf;
+}
+
 static void open_object(struct object *o)
 {
 	Dwarf *dwarf;
+	Elf *elf;
 
 	o->opened = true;
 	locate(o);
 	if (o->main.state != FILES_FOUND)
 		return;
-	if (!report(o)) {
+	elf = report(o);
+	if (!elf) {
 		o->why = "the file is damaged";
 		return;
 	}
-	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
+	dwarf = find_dwarf(o, elf);
 	if (dwarf)
 		take_dwarf(o, dwarf);
 	o->symbols_later = are_cached(o, dwarf);
@@ -326,7 +347,7 @@ static size_t ask(struct object *o, uint64_t address, struct location location[L
 	const char *symbol = symtab_find(&o->symtab, at, &offset);
 
 	if (o->lines.dwarf)
-		n = lines_find(&o->lines, at - o->dwarf_bias, location);
+		n = lines_find(&o->lines, address, location);
 	keep_all(o, location, n);
 	if (!symbol)
 		return n;

@@ -10,6 +10,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "cache.h"
+#include "dwarf_file.h"
 #include "files.h"
 #include "lines.h"
 #include "symtab.h"
@@ -41,12 +42,12 @@ struct object {
 	uint64_t unknown;	    /* frames without a symbol */
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
-	Dwarf *alt; /* dwz's file */
+	struct dwarf_file dwarf, alt; /* alt: dwz's file */
 	int alt_fd;
-	uint64_t bias, dwarf_bias; /* added to addresses by libdwfl, unrelated to the process */
+	uint64_t bias; /* added to addresses by libdwfl, unrelated to the process */
 	struct symtab symtab;
 	struct lines lines;
-	struct file_found main, debug; /* fd: -1 once libdwfl owns it */
+	struct file_found main, debug; /* main.fd: -1 once libdwfl owns it */
 	struct cache_file cached;
 };
 

@@ -85,7 +85,7 @@ static bool place_of(Dwarf_Die *die, uint64_t *address, bool *tls)
 	return op[0].atom == DW_OP_addr;
 }
 
-static void declare(struct list *l, Dwarf_Die *die, uint64_t bias)
+static void declare(struct list *l, Dwarf_Die *die)
 {
 	struct object_variable key = { .name = "", .size = UINT64_MAX }, *x;
 	size_t i;
@@ -94,7 +94,6 @@ static void declare(struct list *l, Dwarf_Die *die, uint64_t bias)
 
 	if (!place_of(die, &key.address, &key.tls))
 		return;
-	key.address += key.tls ? 0 : bias;
 	i = FIRST_WHERE(k, l->n, by_address(&l->of[k], &key) >= 0);
 	x = i < l->n ? &l->of[i] : NULL;
 	if (!x || x->tls != key.tls || x->address != key.address)
@@ -105,7 +104,7 @@ static void declare(struct list *l, Dwarf_Die *die, uint64_t bias)
 	x->line = line > 0 ? (uint32_t)line : 0;
 }
 
-static void search(struct list *l, Dwarf_Die *parent, uint64_t bias, int depth)
+static void search(struct list *l, Dwarf_Die *parent, int depth)
 {
 	Dwarf_Die die;
 
@@ -116,13 +115,13 @@ static void search(struct list *l, Dwarf_Die *parent, uint64_t bias, int depth)
 			return;
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_variable:
-			declare(l, &die, bias);
+			declare(l, &die);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_subprogram:
 		case DW_TAG_lexical_block:
-			search(l, &die, bias, depth + 1);
+			search(l, &die, depth + 1);
 			break;
 		}
 	} while (!dwarf_siblingof(&die, &die));
@@ -135,7 +134,7 @@ static void declare_all(struct list *l, struct object *o)
 
 	while (o->lines.dwarf &&
 	       dwarf_get_units(o->lines.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
-		search(l, &die, o->dwarf_bias - o->bias, 0);
+		search(l, &die, 0);
 }
 
 /* ---- without names ---- */
