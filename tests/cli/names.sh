@@ -127,6 +127,42 @@ test_names_of_a_program_without_proc() {
 	done
 }
 
+# Most machines have no debug file of libc, whose code that calls main and threads has no exported
+# names, and programs of distributions are stripped: no stack shows how they were started.
+test_names_without_those_of_libc() {
+	cat >starts.c <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *get(void *n)
+		{
+			return malloc(*(size_t *)n);
+		}
+		int main(void)
+		{
+			size_t of_thread = 12345, of_main = 54321;
+			pthread_t t;
+
+			return pthread_create(&t, NULL, get, &of_thread) || pthread_join(t, NULL) || !get(&of_main);
+		}
+	END
+	gcc -g -O0 -o starts starts.c -lpthread || bad 'does not compile'
+	local how
+	for how in named stripped; do
+		[ $how = named ] || strip starts
+		rm -f log
+		run "$mprof" record -q -o log -- ./starts
+		run unshare -rm sh -c "mount -t tmpfs none /usr/lib/debug &&
+			'$mprof' report hot --no-symbol-cache log"
+		[ "$status" = 0 ] || { bad "$(cat err)"; return 0; }
+		expect_text out 'for 12.1 KiB'
+		expect_text out 'for 53.0 KiB'
+		expect_no_text out 'libc.so.6+0x'
+		expect_no_text err 'libc.so'
+	done
+	expect_text out 'starts+0x'
+	expect_no_text out '_start'
+}
+
 # Without its .dwo files, the lines of a program are those of inlined code in headers: they must not
 # make a function look like a library's.  With them, later answers have all again.
 test_names_without_split_dwarf() {

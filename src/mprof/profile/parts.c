@@ -244,7 +244,7 @@ static bool sounds_like_allocator(const char *function)
 	return false;
 }
 
-bool paths_is_start(const struct sym_line *line)
+static bool is_start(const struct sym_line *line)
 {
 	static const char *const starts[] = {
 		"_start",
@@ -266,6 +266,11 @@ bool paths_is_start(const struct sym_line *line)
 		if (*line->function == *starts[i] && !strcmp(line->function, starts[i]))
 			return true;
 	return false;
+}
+
+bool paths_begins(const struct sym_line *line)
+{
+	return is_start(line) || sym_is_nameless_libc(line);
 }
 
 bool paths_is_loop(const struct sym_line *line)
@@ -356,7 +361,7 @@ enum paths_part paths_part(const struct sym_line *line)
 						   : PATHS_LIBRARY;
 	if (names_one_of(&of_wrappers, line))
 		return PATHS_WRAPPER;
-	if (paths_is_start(line))
+	if (is_start(line))
 		return PATHS_START;
 	if (line->runs_scripts || line->installed || is_one_of(&of_modules, line->module) ||
 	    names_one_of(&of_libraries, line) || is_of_library(line->file))

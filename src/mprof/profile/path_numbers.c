@@ -25,7 +25,7 @@ static uint32_t id_of(struct path_numbers *k, uint32_t frame, const struct sym_l
 	if (id)
 		return id;
 	id = line_interner_id(&k->lines, line);
-	if (lines->count == 1 && !line->stop && !paths_is_start(line))
+	if (lines->count == 1 && !line->stop && !paths_begins(line))
 		k->line[frame] = id;
 	return id;
 }
@@ -53,7 +53,7 @@ static uint64_t add_lines(struct path_numbers *k, struct profile_paths *t, uint6
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 
 	for (size_t n = lines->count; n-- > i && !(key & STOPPED);) {
-		if (has_lines(key) || !paths_is_start(&lines->line[n]))
+		if (has_lines(key) || !paths_begins(&lines->line[n]))
 			key = with(key, id_of(k, frame, lines, n));
 		key |= lines->line[n].stop ? STOPPED : 0;
 	}

@@ -484,7 +484,7 @@ size_t paths_start_lines(const struct sym_line *const *line, size_t n)
 {
 	size_t i = 0;
 
-	while (i + 1 < n && paths_is_start(line[i]))
+	while (i + 1 < n && paths_begins(line[i]))
 		i++;
 	return i + rust_start_lines(line + i, n - i);
 }

@@ -137,7 +137,8 @@ enum paths_part paths_part(const struct sym_line *line);
 enum paths_part paths_part_in(const struct profile_paths *t, const struct sym_line *line);
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
-bool paths_is_start(const struct sym_line *line);
+/* Does it start a program or a thread, if it is at the outer end of a path? */
+bool paths_begins(const struct sym_line *line);
 /* Does it wait for events, so that its caller is not the reason for what it calls? */
 bool paths_is_loop(const struct sym_line *line);
 /* Is it generated code that has no name of its own, such as a Java method that is interpreted?  The

@@ -18,6 +18,7 @@
 #include "debuginfod.h"
 #include "sym_text.h"
 
+#define START_MOST     64 /* bytes of _start */
 #define DWARF_UNPACKED 16 /* bytes of memory for each byte of an object */
 
 /* Returns the recorded id; otherwise the id of the file that was accepted for other reasons. */
@@ -296,6 +297,7 @@ static Dwarf *find_dwarf(struct object *o, Elf *elf)
 
 static void open_object(struct object *o)
 {
+	GElf_Ehdr header;
 	Dwarf *dwarf;
 	Elf *elf;
 
@@ -308,6 +310,7 @@ static void open_object(struct object *o)
 		o->why = "the file is damaged";
 		return;
 	}
+	o->entry = gelf_getehdr(elf, &header) ? header.e_entry : 0;
 	dwarf = find_dwarf(o, elf);
 	if (dwarf)
 		take_dwarf(o, dwarf);
@@ -340,11 +343,20 @@ static void keep_all(struct object *o, struct location *location, size_t n)
 	}
 }
 
+/* The code at the entry is gcc's start file, which has one short function, also if it is stripped.
+ * Returns NULL for other code. */
+static const char *start_symbol(const struct object *o, uint64_t address, uint64_t *offset)
+{
+	*offset = address - o->entry;
+	return o->entry && *offset < START_MOST ? "_start" : NULL;
+}
+
 static size_t ask(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST])
 {
 	size_t n = 0;
 	uint64_t offset = 0, at = address + o->bias;
-	const char *symbol = symtab_find(&o->symtab, at, &offset);
+	const char *symbol =
+	    symtab_find(&o->symtab, at, &offset) ?: start_symbol(o, address, &offset);
 
 	if (o->lines.dwarf)
 		n = lines_find(&o->lines, address, location);
@@ -405,10 +417,9 @@ static size_t locations(struct object *o, uint64_t address,
 	if (object_uses_cache(o) && recall(o, address, location, &n))
 		return n;
 	object_open(o);
-	if (o->quality == CACHE_NOTHING)
-		return 0;
 	n = ask(o, address, location);
-	cache_add(&o->cached, address, location, n);
+	if (o->quality != CACHE_NOTHING)
+		cache_add(&o->cached, address, location, n);
 	return n;
 }
 

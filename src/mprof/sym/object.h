@@ -44,7 +44,8 @@ struct object {
 	Dwfl_Module *dwfl_module;
 	struct dwarf_file dwarf, alt; /* alt: dwz's file */
 	int alt_fd;
-	uint64_t bias; /* added to addresses by libdwfl, unrelated to the process */
+	uint64_t bias;	/* added to addresses by libdwfl, unrelated to the process */
+	uint64_t entry; /* where the kernel or the loader starts the program; 0 if unknown */
 	struct symtab symtab;
 	struct lines lines;
 	struct file_found main, debug; /* main.fd: -1 once libdwfl owns it */

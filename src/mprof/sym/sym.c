@@ -353,6 +353,19 @@ const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
 
 /* ---- remarks ---- */
 
+/* Addresses in libc that a program passes as it starts, and as its threads do. */
+#define STARTS 3u
+
+static bool is_libc(const char *module)
+{
+	return !strncmp(module, "libc.so", 7);
+}
+
+bool sym_is_nameless_libc(const struct sym_line *line)
+{
+	return !line->known && is_libc(line->module);
+}
+
 ORDER(most_frames, struct sym_remark, FALLING(frames) ?: RISING(object))
 
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
@@ -370,7 +383,7 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 							      .frames = o->lines.without,
 							      .why = o->split,
 							      .split = true };
-		else if (why)
+		else if (why && !(is_libc(o->module) && o->unknown <= STARTS))
 			s->remark[n++] = (struct sym_remark){ .object = (uint32_t)i,
 							      .frames = o->unknown,
 							      .why = why,

@@ -70,6 +70,13 @@ struct sym_line {
  * such a file. */
 const char *sym_file(const struct sym_line *line);
 
+/*
+ * Is it a function of the C library without a name?  At the outer end of a stack it is the code
+ * that calls main or the function of a thread: those are local functions, so a stripped libc has no
+ * names for them.
+ */
+bool sym_is_nameless_libc(const struct sym_line *line);
+
 /* Orders functions, NULL first: 0 if name, module and the name of the source file are the same, as
  * static functions of two files may have one name. */
 int sym_order_functions(const struct sym_line *x, const struct sym_line *y);
