@@ -3,11 +3,12 @@
  * python.c - see python.h.
  *
  * Offsets are those of CPython's headers: Include/cpython/code.h, cpython/pystate.h,
- * cpython/unicodeobject.h, internal/pycore_frame.h of 3.11 to 3.13.
+ * cpython/unicodeobject.h, internal/pycore_frame.h of 3.11 to 3.13,
+ * internal/pycore_interpframe_structs.h of 3.14 and 3.15.
  *
  * Until 3.12, each C frame of the evaluating function has a record that leads to its innermost
- * call, and the thread has the list of these records.  In 3.13 the thread has the list of all
- * calls, and each C frame has an entry in it behind its outermost call.  So the address of the
+ * call, and the thread has the list of these records.  From 3.13 the thread has the list of
+ * all calls, and each C frame has an entry in it behind its outermost call.  So the address of the
  * record, or of the entry, tells which frame it belongs to.
  */
 #include "python.h"
@@ -50,10 +51,12 @@ static const struct layout layouts[] = {
 	[11] = { 32, 48, 56, 68, 56, 8, 16, 72, 112, 128, 136, 184, 48, 72 },
 	[12] = { 0, 8, 56, 70, 56, 0, 8, 68, 112, 128, 136, 192, 40, 56 },
 	[13] = { 0, 8, 56, 70, 72, 0, 0, 68, 112, 128, 136, 200, 40, 56 },
+	[14] = { 0, 8, 56, 74, 72, 0, 0, 68, 112, 128, 136, 208, 40, 56 },
+	[15] = { 0, 8, 56, 74, 72, 0, 0, 68, 112, 128, 136, 208, 40, 56 },
 };
 #define OLDEST 11u
 #define NEWEST (sizeof(layouts) / sizeof(layouts[0]) - 1)
-MPROF_STATIC_ASSERT(OLDEST == 11 && NEWEST == 13, "mp_python_find() names the versions");
+MPROF_STATIC_ASSERT(OLDEST == 11 && NEWEST == 15, "mp_python_find() names the versions");
 
 enum { TYPE = 8, LENGTH = 16, BYTES_DATA = 32, STRING_STATE = 32 };
 enum { OF_C_FRAME = 3 }; /* from 3.12: the owner of an entry that stands for a C frame */
@@ -130,7 +133,7 @@ const char *mp_python_find(void)
 		return why;
 	minor = python_has(&number, "Py_Version") ? (unsigned)(*number >> 16) & 255 : 0;
 	if (minor < OLDEST || minor > NEWEST || *number >> 24 != 3)
-		return "its Python is not 3.11, 3.12 or 3.13, the versions whose scripts mprof can "
+		return "its Python is not 3.11 to 3.15, the versions whose scripts mprof can "
 		       "show after attaching";
 	if (!python_has(&version, "Py_GetVersion") || strstr(version(), "free-threading"))
 		return "its Python is the free-threaded build";

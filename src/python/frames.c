@@ -371,13 +371,15 @@ static void start_lines(const char *frame, const char *code)
 		[12] = { .code = 0, .instruction = 56, .first = 192 },
 		[13] = { .code = 0, .instruction = 56, .first = 200 },
 		[14] = { .code = 0, .instruction = 56, .first = 208 },
+		[15] = { .code = 0, .instruction = 56, .first = 208 },
 	};
-	const struct mprof_script_layout *of = &layouts[state.minor];
+	const struct mprof_script_layout *of;
 	const char *instruction;
 	uintptr_t has;
 
-	if (state.minor < 11 || state.minor > 14)
+	if (state.minor < 11 || state.minor >= (int)(sizeof(layouts) / sizeof(layouts[0])))
 		return;
+	of = &layouts[state.minor];
 	memcpy(&has, frame + of->code, sizeof(has));
 	memcpy(&instruction, frame + of->instruction, sizeof(instruction));
 	if ((has & MPROF_SCRIPT_CODE) != (uintptr_t)code ||

@@ -8,9 +8,9 @@ attach_pythons() {
 	local each path
 	attach_is_allowed || return 1
 	pythons=()
-	for each in python3 /usr/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-3].*/bin/python3; do
+	for each in python3 /usr/bin/python3{,.1[1-5]} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-5].*/bin/python3; do
 		path=$("$each" -c 'import sys, platform
-if platform.python_implementation() == "CPython" and (3, 11) <= sys.version_info < (3, 14):
+if platform.python_implementation() == "CPython" and (3, 11) <= sys.version_info < (3, 16):
     print(sys.executable)' 2>/dev/null) || continue
 		[[ " ${pythons[*]} " == *" $path "* || -z $path ]] || pythons+=("$path")
 	done
@@ -306,7 +306,7 @@ test_attach_python_says() {
 	old=$(ls "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.10.*/bin/python3 2>/dev/null | head -1)
 	[ "$old" ] || return 0
 	attach_python_start "$old" keep.py
-	attach_refused 3 'its Python is not 3.11, 3.12 or 3.13' --python "$pid"
+	attach_refused 3 'its Python is not 3.11 to 3.15' --python "$pid"
 	touch go
 	attach_expect_end 7
 }

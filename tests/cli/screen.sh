@@ -309,7 +309,7 @@ test_screen_of_an_old_python() {
 	for name in python2.7 python3.8 libpython3.8.so.1.0 python3.10 python3; do
 		cp keeper $name
 		run "$mprof" record --python -o log -- ./$name
-		expect_text err '--python saw no function of a Python script: it knows CPython 3.9 to 3.14'
+		expect_text err '--python saw no function of a Python script: it knows CPython 3.9 to 3.15'
 		run "$mprof" report log
 		case $name in
 		python3.10 | python3) expect_words out 'mprof record --python shows which functions of the script' ;;

@@ -265,7 +265,7 @@ static void tell_python(enum code_python python)
 {
 	if (python == CODE_NO_PYTHON)
 		cmd_warn("--python saw no function of a Python script: it knows CPython 3.9 to"
-			 " 3.14, but not its free-threaded build");
+			 " 3.15, but not its free-threaded build");
 	if (python == CODE_PYTHON_UNNAMED)
 		cmd_warn("--python found no names of the script's functions: their processes write "
 			 "them to /tmp/perf-PID.map, and see another /tmp (after chroot, or in a "
