@@ -310,6 +310,26 @@ END
 	expect_words out 'It exited with status 0 after '
 }
 
+# Recording ended long before the program did; when it exited is not known.
+test_end_after_the_recording() {
+	cat >more.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 300000; i++)
+		free(malloc((size_t)i * 37 % 5000));
+	usleep(300000);
+	return 0;
+}
+END
+	compile more
+	run sh -c 'trap "" XFSZ; ulimit -f 500; exec "$0" record -o log -- ./more' "$mprof"
+	run "$mprof" report log
+	expect_words out 'a file size limit was reached'
+	expect_words out 'It exited with status 0; the recording ends '
+}
+
 # Without a block there is nothing to say of call stacks, sizes or filters.
 test_views_of_no_block() {
 	local view

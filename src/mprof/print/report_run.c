@@ -104,15 +104,13 @@ struct text report_end(const struct analysis *a)
 	const uint64_t last = last_end(a);
 	struct text t;
 
-	if (p->end == TREE_UNKNOWN)
+	if (p->end == TREE_UNKNOWN || !p->end_ticks) /* recording may have ended long before it */
 		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start",
 			 duration(a).s);
-	else if (!last && p->end_ticks &&
-		 walk_duration_ns(&a->walk, a->tree.end_ticks - p->end_ticks) > LATER_NS)
+	else if (!last && walk_duration_ns(&a->walk, a->tree.end_ticks - p->end_ticks) > LATER_NS)
 		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s",
 			 since_start(a, p->end_ticks).s, duration(a).s);
-	else if (last > p->end_ticks &&
-		 walk_duration_ns(&a->walk, last - p->end_ticks) > LATER_NS && p->end_ticks)
+	else if (last > p->end_ticks && walk_duration_ns(&a->walk, last - p->end_ticks) > LATER_NS)
 		snprintf(t.s, sizeof(t.s), " after %.15s, the last process after %.15s",
 			 since_start(a, p->end_ticks).s, since_start(a, last).s);
 	else
