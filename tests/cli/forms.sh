@@ -103,7 +103,10 @@ serve view
 video movie
 benchmark compare
 folded export --to folded
+rep report
 END
+	run "$mprof" report leak log # as near to peak, but its beginning
+	expect_text err "; did you mean 'leaks'?"
 	run "$mprof" report fragmentation log
 	expect_status 2
 	expect_text err "did you mean 'report --all'?"

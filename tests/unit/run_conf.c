@@ -120,6 +120,9 @@ START_TEST(test_words_alike)
 	ck_assert_uint_eq(nearest_distance("", "abc"), 3);
 	ck_assert_uint_eq(nearest_distance("abc", ""), 3);
 	ck_assert_uint_eq(nearest_distance("kitten", "sitting"), 3);
+	ck_assert_uint_eq(nearest_misses("leak", "leaks"), 0);
+	ck_assert_uint_eq(nearest_misses("leak", "peak"), 1);
+	ck_assert_uint_eq(nearest_misses("", "peak"), 4);
 	ck_assert_uint_ge(nearest_distance("zzzzzz", "report"), nearest_limit("zzzzzz"));
 }
 END_TEST

@@ -42,7 +42,7 @@ static const struct command *cmd_nearest(const char *name)
 	unsigned d, least = nearest_limit(name);
 
 	for (c = cmd_table; c->name; c++) {
-		d = nearest_distance(name, c->name);
+		d = nearest_misses(name, c->name);
 		if (d < least) {
 			least = d;
 			best = c;

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define WORD_MAX 63
 
@@ -43,6 +44,13 @@ unsigned nearest_distance(const char *a, const char *b)
 		}
 	}
 	return now[nb];
+}
+
+unsigned nearest_misses(const char *word, const char *name)
+{
+	const size_t n = strlen(word);
+
+	return n && !strncasecmp(word, name, n) ? 0 : nearest_distance(word, name);
 }
 
 unsigned nearest_limit(const char *word)

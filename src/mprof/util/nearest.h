@@ -10,5 +10,8 @@
  */
 unsigned nearest_distance(const char *a, const char *b);
 
+/* The same for a word that was typed instead of name, but 0 if name begins with it. */
+unsigned nearest_misses(const char *word, const char *name);
+
 /* Returns the distance from which on a word is not suggested: about half of its letters. */
 unsigned nearest_limit(const char *word);

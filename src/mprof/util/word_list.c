@@ -20,7 +20,7 @@ int words_unknown(const char *what, const char *word, const char *const *list, s
 	size_t n = 0, whole = 0; /* whole: up to the last word that fits */
 
 	for (size_t i = 0; list[i]; i++) {
-		d = nearest_distance(word, list[i]);
+		d = nearest_misses(word, list[i]);
 		if (d < least) {
 			least = d;
 			best = list[i];
