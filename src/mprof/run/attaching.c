@@ -185,12 +185,13 @@ static int check_program(pid_t pid, struct error *err)
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n < 0 && errno == ENOENT && !access("/proc/self/exe", F_OK))
+		return fail(
+		    err, -ENOENT,
+		    "cannot examine process %d: it is not running, or is part of the kernel",
+		    (int)pid);
 	if (n < 0)
-		return fail(err, -errno, "cannot examine process %d: %s", (int)pid,
-			    errno == ENOENT ? access("/proc/self/exe", F_OK)
-						  ? strerror(errno)
-						  : "it is not running, or is part of the kernel"
-					    : strerror(errno));
+		return run_cannot_examine(pid, errno, err);
 	exe[n] = 0;
 	ret = program_find(link, &program, err);
 	if (ret)

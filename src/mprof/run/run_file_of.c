@@ -69,8 +69,7 @@ static bool has_ended(pid_t pid)
 	return !process_memory(pid, &m) && m.state == 'Z';
 }
 
-/* why: of opening its directory. */
-static int cannot_examine(pid_t pid, int why, struct error *err)
+int run_cannot_examine(pid_t pid, int why, struct error *err)
 {
 	const struct passwd *known;
 	char name[64];
@@ -93,7 +92,7 @@ static int cannot_examine(pid_t pid, int why, struct error *err)
 static int not_recorded(pid_t pid, const char *magic, struct error *err)
 {
 	if (has_ended(pid))
-		return cannot_examine(pid, ESRCH, err);
+		return run_cannot_examine(pid, ESRCH, err);
 	if (!magic)
 		return fail(err, -ENOENT,
 			    "process %d is not being recorded; 'mprof attach %d' profiles it from "
@@ -116,7 +115,7 @@ int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct er
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return cannot_examine(pid, errno, err);
+		return run_cannot_examine(pid, errno, err);
 	while (!found && (e = readdir(dir)))
 		found = *e->d_name != '.' && is_file(f, e->d_name, magic);
 	closedir(dir);

@@ -23,3 +23,6 @@ struct run_file_of {
  * with *err: -ENOENT if it is not being recorded.
  */
 int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct error *err);
+
+/* Says why a process cannot be examined; why: the errno of reading what /proc has of it. */
+int run_cannot_examine(pid_t pid, int why, struct error *err);
