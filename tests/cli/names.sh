@@ -208,15 +208,26 @@ test_names_without_split_dwarf() {
 # Several of them take one line, with the remedy.
 test_names_of_stripped_objects() {
 	names_program
+	cp prog named
 	strip prog
 	cp prog other
-	run "$mprof" record -o log -- sh -c './prog; ./other; true'
+	run "$mprof" record -o log -- sh -c './prog; ./other; ./named; true'
 	hot --no-symbol-cache --top 100
 	expect_one_line_error
 	expect_text err 'only exported names for '
 	expect_text err "'$PWD/prog'"
 	expect_text err "'$PWD/other'"
 	expect_text err ': they are stripped, and no debug files of their build-ids were found; install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod'
+	# Only those of functions that are shown count.
+	run "$mprof" report top-down --no-symbol-cache log
+	expect_one_line_error
+	expect_text err "'$PWD/prog'"
+	run "$mprof" report callers '*hidden' --no-symbol-cache log
+	expect_text out hidden
+	expect_lines err 0
+	run "$mprof" report annotate prog.cc --no-symbol-cache log
+	expect_text out 'hidden(77777)'
+	expect_lines err 0
 	run "$mprof" diff --no-symbol-cache log log
 	expect_one_line_error
 	# A check that passes whatever the names are does not tell that they are missing.

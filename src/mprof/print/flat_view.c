@@ -51,18 +51,6 @@ size_t flat_view_rows(const struct view_request *r, size_t *more)
 
 /* ---- paths ---- */
 
-static void note_name(struct view_request *r, const struct sym_line *line)
-{
-	size_t i;
-
-	if (line->known || r->unnamed_count == VIEW_UNNAMED)
-		return;
-	for (i = 0; i < r->unnamed_count; i++)
-		if (!strcmp(r->unnamed[i], line->module))
-			return;
-	r->unnamed[r->unnamed_count++] = line->module;
-}
-
 static void print_line(const struct sym_line *line, size_t times, const struct sym_line *through,
 		       enum style style, FILE *out)
 {
@@ -102,7 +90,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		first = i--;
 		while (i > outer && figures_same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
-		note_name(r, path->line[first - 1]);
+		view_note_name(r, path->line[first - 1]);
 		print_line(path->line[first - 1], first - i, first == path->count ? through : NULL,
 			   first == path->count ? STYLE_PLACE : STYLE_PLAIN, out);
 	}
@@ -244,7 +232,7 @@ static void print_table(const struct flat_view *f, struct view_request *r, size_
 		const uint64_t v = profile_group_value(g, r->sort);
 
 		if (g->line)
-			note_name(r, g->line);
+			view_note_name(r, g->line);
 		table_cell(&t, "%s", figures_text(r->sort, v).s);
 		if (p->sites.totals.estimated)
 			table_cell(&t, "%s", figures_range(g->v, r->sort, v).s);
@@ -265,6 +253,8 @@ void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out
 
 	r->notes_unnamed = true;
 	if (!rows) {
+		if (r->profile->total.calls && !f->nothing)
+			return;
 		fputc('\n', out);
 		if (r->profile->total.calls)
 			fputs(f->nothing, out);

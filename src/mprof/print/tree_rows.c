@@ -250,7 +250,7 @@ static void put_row(const struct tree_rows *t, const struct tree_row *row, const
 	free(name);
 }
 
-void tree_rows_text(const struct tree_rows *t, FILE *out)
+void tree_rows_text(const struct tree_rows *t, struct view_request *r, FILE *out)
 {
 	static const char *const what[] = { "function", "function (file:line)", "file", "module" };
 	struct cells title = { { { "share" }, { "" }, { "self" }, { "calls" } } }, c;
@@ -270,8 +270,11 @@ void tree_rows_text(const struct tree_rows *t, FILE *out)
 	put_cells(&title, width, cells_of(t), out);
 	fprintf(out, "  %s\n", what[t->tree.options.same]);
 	terminal_style(out, STYLE_PLAIN);
-	for (i = 0; i < t->count; i++)
+	r->notes_unnamed = true;
+	for (i = 0; i < t->count; i++) {
 		put_row(t, &t->row[i], width, out);
+		view_note_name(r, t->tree.node[t->row[i].node].line);
+	}
 	if (t->hidden)
 		fprintf(
 		    out, "  %s not shown; --min-percent 0 shows all.\n",

@@ -32,7 +32,8 @@ void tree_rows_make(struct tree_rows *t, const struct view_request *r,
 		    enum calltree_direction direction, const char *function);
 void tree_rows_release(struct tree_rows *t);
 
-void tree_rows_text(const struct tree_rows *t, FILE *out);
+/* Notes lines without names in r. */
+void tree_rows_text(const struct tree_rows *t, struct view_request *r, FILE *out);
 /* Returns row i, a new object. */
 json *tree_rows_json(const struct tree_rows *t, size_t i);
 /* Adds fields of the answers besides rows (json/tree.def). */

@@ -265,6 +265,7 @@ static void text(struct view_request *r, FILE *out)
 	struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS, 0, 0 };
 	size_t i;
 
+	r->notes_unnamed = true; /* source lines are there: nothing lacks a name */
 	measure(&m);
 	for (i = 0; i < s->files; i++) {
 		if (i)

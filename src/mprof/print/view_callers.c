@@ -44,13 +44,13 @@ static void text(struct view_request *r, FILE *out)
 		profile_value_name(r->sort),
 		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s);
 	fputc('\n', out);
-	tree_rows_text(&b->callers, out);
+	tree_rows_text(&b->callers, r, out);
 	if (b->callees.count < 2 && !b->callees.hidden) {
 		fputs("\nIt calls no other function that allocates.\n", out);
 		return;
 	}
 	fprintf(out, "\nCallees of '%s', inward.\n\n", r->arg);
-	tree_rows_text(&b->callees, out);
+	tree_rows_text(&b->callees, r, out);
 }
 
 static void members(struct view_request *r, json *o)

@@ -29,7 +29,7 @@ static void text(struct view_request *r, const char *what, FILE *out)
 		figures_text(t->value, t->total).s,
 		format_many(r->profile->count, "call stack", "call stacks").s);
 	fputc('\n', out);
-	tree_rows_text(t, out);
+	tree_rows_text(t, r, out);
 }
 
 static void text_top_down(struct view_request *r, FILE *out)

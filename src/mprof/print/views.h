@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 
 #include "../profile/profile.h"
 #include "json.h"
@@ -88,6 +89,19 @@ extern const struct view view_table[]; /* ends with a row whose name is NULL */
 /* Called before the walk and after the answer, whatever failed. */
 int view_prepare(const struct view *v, struct view_request *r, struct error *err);
 void view_release(const struct view *v, struct view_request *r);
+
+/* For `text`, if the view notes them: a line is shown; its module, if it has no name. */
+static inline void view_note_name(struct view_request *r, const struct sym_line *line)
+{
+	size_t i;
+
+	if (line->known || r->unnamed_count == VIEW_UNNAMED)
+		return;
+	for (i = 0; i < r->unnamed_count; i++)
+		if (!strcmp(r->unnamed[i], line->module))
+			return;
+	r->unnamed[r->unnamed_count++] = line->module;
+}
 
 /* For `prepare`: adds an analysis to the walk, which fills `result`.  Its pass_ops.part must name
  * all that the view reads of it: later commands take it from the file of milestones. */
