@@ -138,7 +138,7 @@ test_totals_of_patterns() {
 	expect_same 'short life' "$(figure shortly '[.figures.calls, .figures.total, .figures.live, .figures.temporary, .figures.local]')" \
 		'[100000,102400000,0,100000,1024]'
 	run "$mprof" report hot file
-	expect_words out 'in total 100,000 times its own peak'
+	expect_words out '; at most 1.0 KiB live at once'
 	profile_of ./patterns peaks
 	expect_same 'two peaks: local' "$(figure peak_1 .figures.local) $(figure peak_2 .figures.local)" '1048576 10485760'
 	expect_same 'two peaks: the global one' "$(figure peak_1 .figures.peak) $(figure peak_2 .figures.peak)" '0 10485760'

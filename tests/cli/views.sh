@@ -311,7 +311,7 @@ test_views_calls_and_lifetimes() {
 	list waste --by function
 	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
 	run "$mprof" report hot log
-	expect_text out '500 calls   87 %  for 11.7 KiB, 24 bytes each; in total 500 times its own'
+	expect_text out '500 calls   87 %  for 11.7 KiB, 24 bytes each; at most 24 bytes live at once'
 	expect_text out 'deep (store.c:24), 9 times'
 	run "$mprof" report hot --depth 1 --top 2 log
 	expect_text out '... and 1 caller'
@@ -690,6 +690,34 @@ END
 	expect_words out 'Bytes of blocks freed by other threads: of thread by '
 	expect_same rows "$(grep -cE '^  [0-9]+  +77 bytes$' out)" 6
 	expect_no_text out 'more pair'
+	tr -s ' ' <out | grep -qx ' 6 of 12 work (pass.c:7)' || bad "not aligned: $(grep ' of ' out)"
+	run "$mprof" report hot log
+	expect_words out '1,200 calls 99 % for 1.1 MiB, 1,000 bytes each; at most 1,000 bytes live at once'
+}
+
+test_views_of_equal_figures() {
+	cat >equal.c <<'END'
+#include <stdlib.h>
+static void *some(int i) { return malloc(2000 + i); }
+static void *one(void) { return malloc(3000); }
+int main(void)
+{
+	void *p = one();
+	for (int i = 0; i < 40; i++)
+		free(some(i));
+	free(p);
+	return 0;
+}
+END
+	compile equal
+	"$mprof" record -o log -- ./equal 2>/dev/null
+	run "$mprof" report hot log
+	expect_words out '40 calls 98 % for 78.9 KiB, 2,000 to 2,039 bytes each; at most 2.0 KiB live at once [stack:'
+	expect_words out '1 call 2 % for 2.9 KiB [stack:'
+	run "$mprof" report lifetimes log
+	tr -s ' \n' ' ' <out | grep -Eq ' 1 call 2 % 1 block lived [0-9.]+ [num]?s \[stack:' || bad "a block: $(cat out)"
+	run "$mprof" report temporary --function one log
+	expect_words out '0 calls of 1 were temporary: freed by the thread that allocated them in its very next call. To count'
 }
 
 # All blocks of a line are counted, whichever stack they have; a list that is cut says so.
@@ -726,10 +754,10 @@ END
 	compile lines -pthread
 	"$mprof" record -q -o log -- ./lines
 	run "$mprof" report threads log
-	expect_words out ' 1 of 4 blocks make (lines.c:3) '
+	expect_words out ' 1 of 4 make (lines.c:3) '
 	expect_words out ' and 2 more; --top 0 shows all '
 	run "$mprof" report threads --top 0 log
-	expect_same lines "$(grep -c ' 1 of  *[14] blocks*  ' out)" 7
+	expect_same lines "$(grep -cE ' 1 of  +[14]  ' out)" 7
 }
 
 # The deepest call says that it has further callers.

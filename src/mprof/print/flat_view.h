@@ -12,7 +12,7 @@
 #include "views.h"
 
 struct flat_view {
-	const char *nothing; /* the answer if no row has the value */
+	const char *nothing; /* what follows if no row has the value; may be NULL */
 	/* Returns a heading for rows, printed when it changes; may be NULL or return NULL. */
 	const char *(*heading)(const struct view_request *r, const struct profile_group *g);
 	/* Returns one more sentence about a row; may be NULL. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_hot.c - the most frequent allocations, and their sizes. */
+#include <string.h>
+
 #include "flat_view.h"
 
 #define RECYCLED 10u /* shown if the total is at least this many times the peak */
@@ -9,10 +11,23 @@ static bool own_peaks(const struct view_request *r)
 	return true;
 }
 
+/* Adds ", 20 to 80 bytes each, 50 bytes on average"; returns its length. */
+static int put_sizes(char *to, size_t room, const struct site_values *v)
+{
+	const struct text least = format_bytes(v->size_min), most = format_bytes(v->size_max);
+
+	if (v->size_min == v->size_max)
+		return snprintf(to, room, ", %s each", least.s);
+	if (!strcmp(least.s, most.s)) /* the mean, too */
+		return snprintf(to, room, ", %s to %s bytes each", format_count(v->size_min).s,
+				format_count(v->size_max).s);
+	return snprintf(to, room, ", %s to %s each, %s on average", least.s, most.s,
+			format_bytes(v->bytes / v->calls).s);
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
-	uint64_t mean = g->v->calls ? g->v->bytes / g->v->calls : 0;
 	char what[80] = "";
 	int n;
 
@@ -20,16 +35,12 @@ static struct long_text about(const struct view_request *r, const struct profile
 		snprintf(what, sizeof(what), "in %s", format_many(g->v->calls, "call", "calls").s);
 	else
 		snprintf(what, sizeof(what), "for %s", format_bytes(g->v->bytes).s);
-	if (g->v->size_min == g->v->size_max)
-		n = snprintf(t.s, sizeof(t.s), "%s, %s each", what, format_bytes(mean).s);
-	else
-		n = snprintf(t.s, sizeof(t.s), "%s, %s to %s each, %s on average", what,
-			     format_bytes(g->v->size_min).s, format_bytes(g->v->size_max).s,
-			     format_bytes(mean).s);
+	n = snprintf(t.s, sizeof(t.s), "%s", what);
+	if (g->v->calls != 1)
+		n += put_sizes(t.s + n, sizeof(t.s) - (size_t)n, g->v);
 	if (g->v->local_bytes && g->v->bytes / g->v->local_bytes >= RECYCLED)
-		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; in total %s%s times its own peak",
-			 profile_own_peak_is_bound(r->profile, g) ? "at least " : "",
-			 format_count(g->v->bytes / g->v->local_bytes).s);
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; at most %s live at once",
+			 format_bytes(g->v->local_bytes).s);
 	return t;
 }
 

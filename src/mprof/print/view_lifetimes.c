@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_lifetimes.c - how long blocks live. */
+#include <string.h>
+
 #include "flat_view.h"
 
 static struct text mean_of(const struct site_values *v)
@@ -9,14 +11,20 @@ static struct text mean_of(const struct site_values *v)
 	return v->freed_calls ? format_ns(v->lifetime_ns / v->freed_calls) : none;
 }
 
-/* Returns "3 ns to 5 us, "; samples have no minimum and maximum. */
+/* Returns "3 ns to 5 us, 1 us on average"; samples have no minimum and maximum. */
 static struct long_text span_of(const struct view_request *r, const struct site_values *v)
 {
-	struct long_text t = { "" };
+	const struct text least = format_ns(v->lifetime_min_ns),
+			  most = format_ns(v->lifetime_max_ns);
+	struct long_text t;
 
-	if (!r->profile->sites.totals.estimated)
-		snprintf(t.s, sizeof(t.s), "%s to %s, ", format_ns(v->lifetime_min_ns).s,
-			 format_ns(v->lifetime_max_ns).s);
+	if (v->freed_calls == 1)
+		snprintf(t.s, sizeof(t.s), "%s", mean_of(v).s);
+	else if (r->profile->sites.totals.estimated || !strcmp(least.s, most.s))
+		snprintf(t.s, sizeof(t.s), "%s on average", mean_of(v).s);
+	else
+		snprintf(t.s, sizeof(t.s), "%s to %s, %s on average", least.s, most.s,
+			 mean_of(v).s);
 	return t;
 }
 
@@ -30,9 +38,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 		snprintf(t.s, sizeof(t.s), "none was freed");
 		return t;
 	}
-	n = snprintf(t.s, sizeof(t.s), "%s lived %s%s on average",
-		     format_many(v->freed_calls, "block", "blocks").s, span_of(r, v).s,
-		     mean_of(v).s);
+	n = snprintf(t.s, sizeof(t.s), "%s lived %s",
+		     format_many(v->freed_calls, "block", "blocks").s, span_of(r, v).s);
 	if (v->foreign_frees)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s freed by another thread",
 			      format_percent(v->foreign_frees, v->freed_calls).s);
@@ -58,9 +65,9 @@ static void text(struct view_request *r, FILE *out)
 	};
 
 	if (v->freed_calls)
-		fprintf(out, "%s lived %s%s on average%s; %s never freed.\n",
+		fprintf(out, "%s lived %s%s; %s never freed.\n",
 			format_many(v->freed_calls, "freed block", "freed blocks").s,
-			span_of(r, v).s, mean_of(v).s,
+			span_of(r, v).s,
 			v->reallocs > v->freed_calls / 10 ? " (realloc counts as a free)" : "",
 			format_many(v->live_calls, "was", "were").s);
 	else

@@ -25,10 +25,10 @@ static void text(struct view_request *r, FILE *out)
 	/* A profile has counted its temporary blocks already. */
 	const bool by_default = !o->temporary_events && !o->temporary_ns && !p->sites.totals.read;
 	const struct flat_view flat = {
-		.nothing = by_default ? "No block was freed that soon. To count blocks that were "
-					"freed a little later:\n"
-					"--temporary 10, within ten calls, or --temporary 1ms."
-				      : "No block was freed that soon.",
+		.nothing = by_default ? "To count blocks that were freed a little later: "
+					"--temporary 10, within ten\n"
+					"calls, or --temporary 1ms."
+				      : NULL,
 		.about = about,
 		.title = ">of its calls",
 		.cell = cell,

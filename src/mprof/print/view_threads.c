@@ -214,10 +214,11 @@ static void put_sites(struct view_request *r, FILE *out)
 	if (r->top && shown > SITES)
 		shown = SITES;
 	if (t.count)
-		fputs("\nBlocks that other threads free are allocated by:\n\n", out);
+		fputs("\nBlocks that other threads freed, of all that each line allocated:\n\n",
+		      out);
 	for (i = 0; i < shown; i++) {
 		fprintf(out, "  %11s of %11s  ", format_count(t.of[i].foreign).s,
-			format_many(t.of[i].blocks, "block", "blocks").s);
+			format_count(t.of[i].blocks).s);
 		if (t.of[i].line)
 			figures_line(out, t.of[i].line, true);
 		else
