@@ -233,8 +233,12 @@ each("a window that is drawn from the left end begins with the run", async (r) =
 
 // A program that keeps 4 MiB by leap() at once, grows slowly, frees the 4 MiB, and keeps 2 MiB by hop().
 if (world.jumps)
-  tests.push(["a jump of the timeline leads to the call stacks that made it", async () => {
-    const page = await open({ file: world.jumps }, "page=jumps"), kib = (text) => parse(text.replace(/^[+\u2212]/, "")) / 1024;
+  tests.push(["what was live when its process ended was not freed by its functions", async () => {
+    const page = await open({ file: world.jumps[1] }, "page=jumps"), shown = await rows(page);
+    assert.deepEqual(shown.filter((r) => r[0][0] == "\u2212").map((r) => r[3]), ["leap", "live when their process ended"]);
+    await page.close();
+  }], ["a jump of the timeline leads to the call stacks that made it", async () => {
+    const page = await open({ file: world.jumps[0] }, "page=jumps"), kib = (text) => parse(text.replace(/^[+\u2212]/, "")) / 1024;
     const shown = await rows(page);
     assert.deepEqual(shown.map((r) => r[0][0] + Math.round(kib(r[0]) / 1024)), ["+4", "\u22124", "+2"]);
     assert.deepEqual(shown.map((r) => r[3]), ["leap", "leap", "hop"]);
@@ -1206,6 +1210,14 @@ only("hostile", "names are text", async (r) => {
   assert.ok((await page.locator("#page").innerText()).includes("alert<...><...>&amp;'\""));
   assert.equal(await page.locator("#page b", { hasText: "&" }).count(), 0);
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "the page below the curve fits into a low window", async (r) => {
+  const page = await open(r, "page=flame", { viewport: { width: 800, height: 600 } }), box = await page.locator(".graph canvas").first().boundingBox();
+  assert.ok(box.y < 450, `the graph begins at ${box.y}`);
+  const y = (await page.locator("#app > .bar button").all()).slice(-2).map(async (b) => Math.round((await b.boundingBox()).y));
+  assert.equal(await y[0], await y[1]);
   await page.close();
 });
 

@@ -90,8 +90,8 @@ export class Bar {
 			change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames")];
 		this.root.replaceChildren(...(whole ? [] : [...choices().filter((e): e is HTMLElement => !!e), this.filters]), ...this.chips(s, filter),
 			el("strong", { class: "total" }, whole ? "" : figure(s.measure.unit, a.total)), whole ? "" : this.range(s, a),
-			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
-			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), ...(more ? [more] : []), this.lists);
+			el("span", { class: "pair" }, el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"), " ",
+				el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?")), ...(more ? [more] : []), this.lists);
 	}
 
 	// The range of an estimated figure.

@@ -57,22 +57,23 @@ export function jumpAt(d: Data, point: number): Jump | undefined {
 export const stacksOf = (j: Jump): Partial<State> => ({ from: j.from, to: j.to, exact: null, ...(j.change > 0
 	? { page: "flame", measure: measures.find(m => m.key == "kept") ?? measures[0] } : { page: "compare", with: -1 }) });
 
-interface Row extends Jump { line: number; bytes: number; all: number } // whose blocks most of it was
+// Whose blocks most of it was; line -1: most were live when their process ended.
+interface Row extends Jump { line: number; bytes: number; all: number }
 
 // The blocks that a rise added and kept, or that a fall ended, by function.
 function rowsOf(v: View, jumps: Jump[]): Row[] {
-	const { d } = v, { node, birth, death } = d.cell, owner = ownerNodes(d, v.s.foldLibraries);
+	const { d } = v, { node, birth, death, life } = d.cell, owner = ownerNodes(d, v.s.foldLibraries);
 	return jumps.map(j => {
 		const sums = new Map<number, number>();
 		let all = 0;
 		for (let i = 0; i < d.cells; i++) {
 			if (j.change > 0 ? birth[i] <= j.from || birth[i] > j.to || death[i] <= j.to : birth[i] > j.from || death[i] <= j.from || death[i] > j.to)
 				continue;
-			const key = v.keys[d.lineOf[owner[node[i]]]];
+			const key = j.change < 0 && life[i] == d.head.never_freed ? -1 : v.keys[d.lineOf[owner[node[i]]]];
 			sums.set(key, (sums.get(key) ?? 0) + d.cell.bytes[i]);
 			all += d.cell.bytes[i];
 		}
-		const [line, most] = [...sums].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
+		const [line, most] = (sums.get(-1) ?? 0) * 2 > all ? [-1, sums.get(-1)!] : [...sums].filter(s => s[0] >= 0).sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
 		return { ...j, line, bytes: most, all };
 	});
 }
@@ -85,17 +86,17 @@ function when(from: number, to: number): string {
 
 export function jumps(v: View): HTMLElement {
 	const { d } = v, rows = rowsOf(v, jumpsOf(d)), ns = (p: number) => p < 0 ? 0 : d.point.ns[p], steps = Math.ceil(d.points / PARTS);
-	const most = Math.max(1, ...rows.map(r => Math.abs(r.change))), open = (r: Row, text: string, title: string) =>
+	const largest = Math.max(1, ...rows.map(r => Math.abs(r.change))), most = (r: Row) => r.line < 0 ? "live when their process ended" : r.line ? labelOf(d, r.line) : "no stack", open = (r: Row, text: string, title: string) =>
 		el("button", { type: "button", class: "name", title, click: () => v.set(stacksOf(r)) }, text);
 	return el("section", { class: "jumps" }, el("h2", {}, "Jumps"),
 		el("p", {}, `Where live bytes rose or fell by at least ${100 * LEAST} % of the peak within ${count(steps)} of the ${count(d.points)} steps of the timeline. ` +
-			"A click shows the call stacks: of a rise, those whose blocks it added; of a fall, those whose blocks were freed. Double-click the timeline to do the same for the nearest jump."),
+			"A click shows the call stacks: of a rise, those whose blocks it added; of a fall, those whose blocks ended. Double-click the timeline to do the same for the nearest jump."),
 		rows.length ? sortable(rows, [
-			column("change", "Change", n => (n > 0 ? "+" : "\u2212") + bytes(Math.abs(n)), r => r.change, { unit: "bytes", weight: r => Math.abs(r.change), share: r => Math.abs(r.change) / most }),
+			column("change", "Change", n => (n > 0 ? "+" : "\u2212") + bytes(Math.abs(n)), r => r.change, { unit: "bytes", weight: r => Math.abs(r.change), share: r => Math.abs(r.change) / largest }),
 			column("after", "Live after it", bytes, r => d.point.live[r.to]),
 			{ key: "when", title: "When", text: r => when(ns(r.from), ns(r.to)), unit: "ns", value: r => ns(r.from),
 				node: r => open(r, when(ns(r.from), ns(r.to)), "The call stacks of this change") },
-			{ key: "most", title: "Most of it", text: r => r.line ? labelOf(d, r.line) : "no stack", node: r => open(r, r.line ? labelOf(d, r.line) : "no stack", "The call stacks of this change") },
+			{ key: "most", title: "Most of it", text: most, node: r => open(r, most(r), "The call stacks of this change") },
 			shareColumn("share", r => r.bytes, r => r.all),
 		], "change", null, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));
 }

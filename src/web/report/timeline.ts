@@ -9,8 +9,8 @@ import { svg } from "./picture";
 
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
-const HEIGHT = 130;
-const LINES = 4; // at most, at round values
+const LINES = 4; // at most, at round values,
+const APART = 22; // and this many pixels apart
 const END = 4; // pixels that belong to the first or the last point, which are hard to hit
 const DWARFS = 3; // more resident than live bytes by this factor would flatten the live curve
 
@@ -27,6 +27,7 @@ export class Timeline {
 	private all = el("button", { type: "button", click: () => this.onWindow(-1, this.d.points - 1) }, "Whole run");
 	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
+	private height = 1; // of the canvas: that of the style sheet
 	private shown: unknown[] = []; // the arguments of show()
 	onWindow: (from: number, to: number) => void = () => {};
 	onJump: (point: number) => void = () => {};
@@ -136,12 +137,12 @@ export class Timeline {
 		for (const [n, y] of this.values(most))
 			parts.push(svg("rect", { y, width, height: 1, fill: dim, "fill-opacity": 0.25 }), label(2, y - 3, this.value(n)));
 		for (const [t, x] of this.times(width))
-			parts.push(svg("rect", { x: Math.round(x), y: ground, width: 1, height: 3, fill: dim }), label(x, HEIGHT - 2, roundTime(t), "middle"));
-		parts.push(label(2, 11, this.value(most)), label(2, HEIGHT - 2, "0"), label(width - 2, HEIGHT - 2, duration(d.point.ns[d.points - 1]), "end"));
-		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: HEIGHT + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, HEIGHT + 17 + 16 * i, l.name)));
+			parts.push(svg("rect", { x: Math.round(x), y: ground, width: 1, height: 3, fill: dim }), label(x, this.height - 2, roundTime(t), "middle"));
+		parts.push(label(2, 11, this.value(most)), label(2, this.height - 2, "0"), label(width - 2, this.height - 2, duration(d.point.ns[d.points - 1]), "end"));
+		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: this.height + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, this.height + 17 + 16 * i, l.name)));
 		if (this.line)
-			parts.push(svg("rect", { x: 2, y: HEIGHT + 11 + 16 * this.layers.length, width: 10, height: 3, fill: style.getPropertyValue("--rss") }), text(18, HEIGHT + 17 + 16 * this.layers.length, "resident (RSS)"));
-		const height = HEIGHT + 12 + 16 * (this.layers.length + +this.line);
+			parts.push(svg("rect", { x: 2, y: this.height + 11 + 16 * this.layers.length, width: 10, height: 3, fill: style.getPropertyValue("--rss") }), text(18, this.height + 17 + 16 * this.layers.length, "resident (RSS)"));
+		const height = this.height + 12 + 16 * (this.layers.length + +this.line);
 		download("timeline.svg", "image/svg+xml", svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`,
 			"font-family": "sans-serif", "font-size": 12 }, svg("rect", { width, height, fill: card }), ...parts).outerHTML + "\n");
 	}
@@ -195,7 +196,7 @@ export class Timeline {
 	}
 
 	private y(n: number, most: number): number {
-		return HEIGHT - 14 - n / most * (HEIGHT - 28);
+		return this.height - 14 - n / most * (this.height - 28);
 	}
 
 	// The outline of each layer, one on top of the other; a rate is the same between two points.
@@ -226,14 +227,14 @@ export class Timeline {
 		const c = this.canvas, width = c.clientWidth, ratio = devicePixelRatio || 1, d = this.d;
 		if (!width || !d.points)
 			return;
-		c.style.height = HEIGHT + "px";
+		this.height = c.clientHeight;
 		c.width = width * ratio;
-		c.height = HEIGHT * ratio;
+		c.height = this.height * ratio;
 		const g = c.getContext("2d")!, style = getComputedStyle(c), [begin, end] = this.span();
 		const most = this.most(), x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width;
 		g.scale(ratio, ratio);
 		g.fillStyle = style.getPropertyValue("--card");
-		g.fillRect(0, 0, width, HEIGHT);
+		g.fillRect(0, 0, width, this.height);
 		this.areas(width, (layer, path) => {
 			g.beginPath();
 			for (const [px, py] of path)
@@ -262,7 +263,7 @@ export class Timeline {
 
 	// Round values, and where their lines are.
 	private values(most: number): [number, number][] {
-		const step = Math.max(1, this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES))), list: [number, number][] = [];
+		const lines = Math.min(LINES, Math.floor((this.height - 28) / APART)), step = Math.max(1, this.curve?.unit == "count" ? roundUp(most / lines) : 2 ** Math.ceil(Math.log2(most / lines))), list: [number, number][] = [];
 		for (let n = step; this.y(n, most) > 22; n += step)
 			list.push([n, Math.round(this.y(n, most))]);
 		return list;
@@ -300,7 +301,7 @@ export class Timeline {
 		g.fillStyle = dim;
 		for (const [t, x] of this.times(width)) {
 			g.fillRect(Math.round(x), ground, 1, 3);
-			label(roundTime(t), x, HEIGHT);
+			label(roundTime(t), x, this.height);
 		}
 		g.textAlign = "left";
 	}
@@ -309,15 +310,15 @@ export class Timeline {
 			width: number, most: number): void {
 		const d = this.d, from = +this.from.value, to = +this.to.value, left = from < 0 ? 0 : x(from), right = x(to);
 		g.fillStyle = style.getPropertyValue("--veil");
-		g.fillRect(0, 0, left, HEIGHT);
-		g.fillRect(right, 0, width - right, HEIGHT);
+		g.fillRect(0, 0, left, this.height);
+		g.fillRect(right, 0, width - right, this.height);
 		g.fillStyle = style.getPropertyValue("--dim");
 		g.font = "11px system-ui, sans-serif";
 		g.textBaseline = "top";
 		g.fillText(this.value(most), 2, 1);
 		g.textBaseline = "bottom";
-		g.fillText("0", 2, HEIGHT);
+		g.fillText("0", 2, this.height);
 		g.textAlign = "right";
-		g.fillText(duration(d.point.ns[d.points - 1]), width - 2, HEIGHT);
+		g.fillText(duration(d.point.ns[d.points - 1]), width - 2, this.height);
 	}
 }
