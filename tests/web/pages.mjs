@@ -1185,6 +1185,15 @@ only("threads", "a thread by itself", async (r) => {
   await page.close();
 });
 
+each("names fit into the boxes of the call graph", async (r) => {
+  const page = await open(r, "page=callers");
+  await poll(page, () => document.querySelector(".callgraph rect"), "the graph");
+  const wide = await page.evaluate(() => [...document.querySelectorAll(".callgraph g[aria-label]")].map((g) =>
+    [g.querySelector("text").getBBox().width - g.querySelector("rect").getBBox().width, g.querySelector("text").textContent]).filter((t) => t[0] > -8));
+  assert.deepEqual(wide, []);
+  await page.close();
+});
+
 only("hostile", "a long name does not widen a narrow page", async (r) => {
   const page = await open(r, "", { viewport: { width: 380, height: 800 } });
   for (const name of PAGES) {

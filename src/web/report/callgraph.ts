@@ -126,7 +126,6 @@ class Graph {
 			.sort((a, b) => b.sum - a.sum).slice(0, MOST));
 		const rows = Math.max(...shown.map(s => s.length)), height = rows * (ROW + GAP) + 34;
 		const full = levels.length * wide + gap * (levels.length - 1) + 4, g = el("canvas").getContext("2d")!;
-		g.font = "12px system-ui, sans-serif";
 		this.picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: full, height, viewBox: `0 0 ${full} ${height}`,
 			role: "group", "aria-label": "Call graph. Arrow keys move, Enter centres a function.",
 			"font-family": "system-ui, sans-serif", "font-size": 12 });
@@ -163,6 +162,7 @@ class Graph {
 
 	private put(box: Box, x: number, y: number, wide: number, g: CanvasRenderingContext2D): Placed {
 		const { v } = this, { d } = v, self = box.level == 0, name = labelOf(d, box.line);
+		g.font = `${self ? "600 " : ""}12px system-ui, sans-serif`;
 		const says = `${figure(v.s.measure.unit, box.sum)}, ${percent(box.sum, this.around.total)}`;
 		const element = svg("g", { tabindex: 0, role: self ? "img" : "button", "aria-label": `${name}, ${says}`, cursor: self ? null : "pointer" },
 			svg("title", {}, `${name}\n${placeOf(d, box.line)}\n${says} of what passes through ${nameOf(d, v.s.chosen)}`),

@@ -266,6 +266,8 @@ export class Timeline {
 		const lines = Math.min(LINES, Math.floor((this.height - 28) / APART)), step = Math.max(1, this.curve?.unit == "count" ? roundUp(most / lines) : 2 ** Math.ceil(Math.log2(most / lines))), list: [number, number][] = [];
 		for (let n = step; this.y(n, most) > 22; n += step)
 			list.push([n, Math.round(this.y(n, most))]);
+		if (!list.length && step > 1) // it is too near the top
+			list.push([step / 2, Math.round(this.y(step / 2, most))]);
 		return list;
 	}
 
@@ -285,15 +287,14 @@ export class Timeline {
 			g.fillText(text, x, y);
 		};
 		g.font = "11px system-ui, sans-serif";
-		g.lineWidth = 1;
+		g.lineWidth = 3;
+		g.strokeStyle = style.getPropertyValue("--card");
 		g.textBaseline = "bottom";
 		for (const [n, y] of this.values(most)) {
 			g.fillStyle = dim;
 			g.globalAlpha = 0.25;
 			g.fillRect(0, y, width, 1);
 			g.globalAlpha = 1;
-			g.strokeStyle = style.getPropertyValue("--card");
-			g.lineWidth = 3;
 			label(this.value(n), 2, y - 0.5);
 		}
 		g.textAlign = "center";
