@@ -12,7 +12,7 @@ expect_screen() { # LOG
 	[ "$(wc -L <out)" -le 80 ] || bad "$1: $(wc -L <out) columns: $(awk 'length > 80' out)"
 	expect_words out 'It exited with status 0 after'
 	expect_words out ' Peak: '
-	grep -A1 -E '^Finding(s, largest gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
+	grep -A4 -E '^Finding(s, largest gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
 	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
 	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
 	# A finding that does not fit is omitted, and counted.
@@ -378,6 +378,9 @@ test_screen_of_python() {
 	"$mprof" record -o log -- python3 -c 'import json; print(len(json.dumps(list(range(10000)))))' \
 		>/dev/null 2>&1
 	expect_screen log
+	# Functions of the runtime are no answer for the author of a script: how to see the script's comes first.
+	tr -s ' \n' ' ' <out | grep -Eq 'Findings, largest gain first [^;]*Python runtime[^;]*; mprof record --python shows' ||
+		bad "the way to the script is not first: $(cat out)"
 }
 
 test_screen_of_a_compiler() {

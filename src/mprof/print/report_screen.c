@@ -506,7 +506,17 @@ static bool tells_of_kept(const struct item *item, size_t n, const struct sym_in
 	return false;
 }
 
-/* After the first finding about an interpreter: points its reader to the script. */
+/* Is the first finding about a function that of an interpreter? */
+static bool begins_with_interpreter(const struct item *item, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !item[i].finding)
+		i++;
+	return i < n && item[i].finding->interpreter;
+}
+
+/* Points the reader of findings about an interpreter to the script. */
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;
@@ -604,14 +614,17 @@ static bool tell_findings(struct screen *s, size_t *more)
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
 	struct paragraph words = { 0 };
 	size_t i;
-	bool explained;
+	bool explained = false;
 
 	if (n)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
+	if (begins_with_interpreter(item,
+				    shown)) /* what names the script comes before what does not */
+		explained = tell_interpreter(s, item, shown);
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
 	tell_note(s, item, shown);
-	explained = tell_interpreter(s, item, shown);
+	explained = explained || tell_interpreter(s, item, shown);
 	if (!explained || s->left > 5)
 		tell_unnamed(s, item, shown);
 	if (s->left > 5)
