@@ -720,6 +720,33 @@ END
 	expect_words out '0 calls of 1 were temporary: freed by the thread that allocated them in its very next call. To count'
 }
 
+# Stacks without a thousandth of the figure do not fill the screen.
+test_views_without_a_tail() {
+	cat >tail.c <<'END'
+#include <stdlib.h>
+static void *kept[30];
+#define SMALL(i) static void small_##i(void) { kept[i] = malloc(i); }
+SMALL(1) SMALL(2) SMALL(3) SMALL(4) SMALL(5) SMALL(6) SMALL(7) SMALL(8) SMALL(9)
+int main(void)
+{
+	kept[0] = malloc(1000000);
+	small_1(), small_2(), small_3(), small_4(), small_5(), small_6(), small_7(), small_8(), small_9();
+	return 0;
+}
+END
+	compile tail
+	"$mprof" record -o log -- ./tail 2>/dev/null
+	run "$mprof" report peak log
+	expect_same 'rows' "$(grep -c '\[stack:' out)" 5
+	expect_text out '  ... and 5 more, <0.1 % together; --top 0 shows all'
+	run "$mprof" report peak --top 7 log
+	expect_text out '  ... and 3 more; --top 0 shows all'
+	run "$mprof" report peak --by function log
+	expect_text out small_1
+	run "$mprof" report peak --json log
+	expect_same 'rows of JSON' "$(json out '.rows | length')" 10
+}
+
 # All blocks of a line are counted, whichever stack they have; a list that is cut says so.
 test_views_lines_of_passed_blocks() {
 	cat >lines.c <<'END'

@@ -13,7 +13,9 @@
 #include "print_table.h"
 #include "report.h"
 
-#define DEPTH 24u /* lines of a path that are shown without --depth */
+#define DEPTH	  24u	/* lines of a path that are shown without --depth */
+#define TAIL	  1000u /* rows_before_tail() */
+#define TAIL_FROM 5u	/* rows that are shown in any case */
 
 /* Returns a figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
 static struct text flat_value(uint64_t n, enum profile_value value)
@@ -247,9 +249,26 @@ static void print_table(const struct flat_view *f, struct view_request *r, size_
 	table_print(&t, out);
 }
 
+/*
+ * Without --top, stacks at the end of the list that together have less than 1 / TAIL of the value
+ * are left out, because each takes many lines.
+ */
+static size_t rows_before_tail(const struct flat_view *f, const struct view_request *r, size_t rows)
+{
+	const uint64_t total = profile_value_total(r->profile, r->sort);
+	uint64_t sum = 0;
+	size_t n = 0;
+
+	if (r->top_said || f->heading || !total || r->profile->by != PROFILE_BY_STACK)
+		return rows;
+	while (n < rows && (n < TAIL_FROM || sum < total - total / TAIL))
+		sum += profile_group_value(&r->profile->group[n++], r->sort);
+	return n;
+}
+
 void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out)
 {
-	size_t more, rows = flat_view_rows(r, &more);
+	size_t more, all = flat_view_rows(r, &more), rows = rows_before_tail(f, r, all);
 
 	r->notes_unnamed = true;
 	if (!rows) {
@@ -267,6 +286,8 @@ void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out
 		print_stacks(f, r, rows, out);
 	else
 		print_table(f, r, rows, out);
+	more += all - rows;
 	if (more)
-		fprintf(out, "\n  ... and %s more; --top 0 shows all\n", format_count(more).s);
+		fprintf(out, "\n  ... and %s more%s; --top 0 shows all\n", format_count(more).s,
+			rows < all ? ", <0.1 % together" : "");
 }
