@@ -159,7 +159,7 @@ test_counts_survive_sigkill() {
 test_record_and_look() {
 	run "$mprof" record -o log -- "$build/preload/fixture_a"
 	expect_status 0
-	expect_text err '10 events of 1 thread and 1 process, 0 lost'
+	expect_text err '10 calls of 1 thread and 1 process, 0 lost'
 	expect_text err "next: mprof report log"
 	run "$mprof" report --json log
 	expect_same calls "$(fixture_a_calls out)" '2 4 1 1 1 1'

@@ -171,7 +171,7 @@ test_profile_needs_events() {
 		run "$mprof" report $view file
 		expect_status 2
 		expect_one_line_error
-		expect_text err "'file' contains totals, not events: '$view' needs a trace from mprof record"
+		expect_text err "'file' contains totals, not single calls: '$view' needs a trace from mprof record"
 	done
 	run "$mprof" report hot --size 10.. file
 	expect_status 2

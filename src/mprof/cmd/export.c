@@ -461,7 +461,7 @@ static int check_contents(const struct options *o, const struct trace *t, struct
 	if (!trace_has_events(t) && is_of_events(o))
 		return fail(
 		    err, -EINVAL,
-		    "'%s' contains totals, not events: %s%s needs a trace from mprof record",
+		    "'%s' contains totals, not single calls: %s%s needs a trace from mprof record",
 		    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
 	for (value = 0; value < VALUE_COUNT && !ret; value++)
 		if (o->export.values >> value & 1 && o->export.values != (1u << VALUE_COUNT) - 1)

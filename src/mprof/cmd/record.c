@@ -208,7 +208,7 @@ static void tell(const struct event_count *t, const char *path)
 		cmd_warn("the trace is damaged: %" PRIu64
 			 " part%s of it %s missing or unreadable; mprof report has the details",
 			 t->damaged, t->damaged == 1 ? "" : "s", t->damaged == 1 ? "is" : "are");
-	fprintf(stderr, "mprof: %s of %s and %s, ", format_many(t->all, "event", "events").s,
+	fprintf(stderr, "mprof: %s of %s and %s, ", format_many(t->all, "call", "calls").s,
 		format_many(t->threads, "thread", "threads").s,
 		format_many(t->processes, "process", "processes").s);
 	if (t->damaged)

@@ -113,17 +113,18 @@ static bool is_of_thread_events(const struct view_request *r)
 static int check_totals(const struct report_view *v, const struct trace *t, struct error *err)
 {
 	if (!trace_has_events(t) && is_of_thread_events(&v->request))
-		return fail(err, -EINVAL,
-			    "'%s' contains totals, not events: '%s' by thread needs a trace from "
-			    "mprof record; expected --sort calls%s",
-			    trace_path(t), profile_value_name(v->request.sort),
-			    trace_is_sampled(t) ? " or total" : ", total or temporary");
+		return fail(
+		    err, -EINVAL,
+		    "'%s' contains totals, not single calls: '%s' by thread needs a trace from "
+		    "mprof record; expected --sort calls%s",
+		    trace_path(t), profile_value_name(v->request.sort),
+		    trace_is_sampled(t) ? " or total" : ", total or temporary");
 	if (v->view->ops->times && trace_source(t) && profile_value_check(t, VALUE_LIFETIME, err))
 		return -EINVAL;
 	if (trace_has_events(t) || v->view->ops->totals)
 		return profile_value_check(t, v->request.sort, err);
 	return fail(err, -EINVAL,
-		    "'%s' contains totals, not events: '%s' needs a trace from mprof record",
+		    "'%s' contains totals, not single calls: '%s' needs a trace from mprof record",
 		    trace_path(t), v->view->name);
 }
 

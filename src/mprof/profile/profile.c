@@ -374,13 +374,14 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	p->sites.options.only = only(o);
 	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
 	if (lack)
-		return fail(
-		    err, -EINVAL,
-		    "'%s' contains totals, not events: figures %s need %sa trace from mprof record",
-		    p->path, lack,
-		    p->sites.options.part != SITE_BY_SIZE ? ""
-		    : trace_is_sampled(t) ? "mprof profile --site-sizes without --sample, or "
-					  : "mprof profile --site-sizes or ");
+		return fail(err, -EINVAL,
+			    "'%s' contains totals, not single calls: figures %s need %sa trace "
+			    "from mprof record",
+			    p->path, lack,
+			    p->sites.options.part != SITE_BY_SIZE ? ""
+			    : trace_is_sampled(t)
+				? "mprof profile --site-sizes without --sample, or "
+				: "mprof profile --site-sizes or ");
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;

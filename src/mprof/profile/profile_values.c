@@ -140,6 +140,6 @@ int profile_value_check(const struct trace *t, enum profile_value value, struct 
 			    "mprof record without --last, --budget or --overhead",
 			    trace_path(t), profile_value_name(value));
 	return fail(err, -EINVAL,
-		    "'%s' contains totals, not events: '%s' needs a trace from mprof record",
+		    "'%s' contains totals, not single calls: '%s' needs a trace from mprof record",
 		    trace_path(t), profile_value_name(value));
 }
