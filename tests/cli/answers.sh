@@ -381,7 +381,7 @@ test_words_of_options() {
 		'image --layout hilber log|hilbert, time; did you mean' 'replay --touch pages log|none, first, page' \
 		'image --by sizes log|did you mean .size' 'diff --by modul a b|did you mean .module' \
 		'export --to flded log|did you mean .folded' 'dump --function mallok log|did you mean .malloc' \
-		'report --names shrt log|expected short, full, raw' 'replay --mode seriel log|auto, serial'; do
+		'report --names shrt log|expected short, full, raw' 'check --max-peak 1x log|expected SIZE or FUNCTION=SIZE, such as 64K' 'replay --mode seriel log|auto, serial'; do
 		run "$mprof" ${case%|*}
 		expect_status 2
 		grep -q "${case#*|}" err || bad "${case%|*} says: $(head -1 err)"

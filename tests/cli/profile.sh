@@ -190,7 +190,7 @@ test_profile_needs_events() {
 	expect_text page.html '<br><code>mprof report callers '
 	run "$mprof" dump file
 	expect_status 3
-	expect_text err 'is a profile, which has no events'
+	expect_text err 'is a profile, which has no single calls'
 	run "$mprof" report waste file
 	expect_status 0
 	grep -Eq '^The allocator rounded [0-9,]+ blocks up by ' out || bad "waste: $(head -3 out)"

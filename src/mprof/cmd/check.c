@@ -44,9 +44,9 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 	uint64_t most;
 
 	if (bytes ? parse_size(amount, &most) : parse_whole(amount, 0, UINT64_MAX, &most))
-		return option_invalid(err, row, arg, "%s, or FUNCTION= and that",
-				      bytes ? "a size such as 64K or 1.5M"
-					    : "a number such as 1000");
+		return option_invalid(err, row, arg, "%s",
+				      bytes ? "SIZE or FUNCTION=SIZE, such as 64K or main=1.5M"
+					    : "N or FUNCTION=N, such as 1000 or main=50");
 	GROW(o->limit, o->check.limits + 1, o->limit_room);
 	o->check.limit = o->limit;
 	o->limit[o->check.limits++] = (struct check_limit){
