@@ -36,7 +36,7 @@ export function numbers(v: View): HTMLElement {
 		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that the same thread freed with its next call",
 			measure("temporary")] as [string, string, string, Partial<State>]]),
 		["Mean size", about + bytes(t.sizes.mean), "Requested bytes of an allocation", { page: "sizes" }],
-		...(rss ? [["Resident", bytes(rss), "Most memory in use, at the end of a step of the timeline", { curve: "rss" }] as [string, string, string, Partial<State>]] : []),
+		...(rss ? [["Resident (RSS)", bytes(rss), "Most memory in use, at the end of a step of the timeline", { curve: "rss" }] as [string, string, string, Partial<State>]] : []),
 	];
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
 		el("button", { type: "button", title: help, click: () => v.set(change) }, el("small", {}, name), el("b", {}, value))));
