@@ -331,7 +331,8 @@ static void profile_put_back(struct lane *l, void *old)
 	live_put(&map, &l->room, old, l->old_usable, l->old, !several, &none);
 }
 
-/* [hot] Called before a block ends, so that the step that is over has it. */
+/* [hot] Called before a block ends, so that the step that is over has it, and when memory was
+ * mapped. */
 MPROF_HOT void profile_look(uint64_t now)
 {
 	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
@@ -411,12 +412,13 @@ static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t valu
 }
 
 /* id: the stack, if memory grows. */
-static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
-			      uint32_t id)
+static void profile_count_map(struct lane *l, unsigned fn, uint64_t now, const uint64_t value[4],
+			      unsigned error, uint32_t id)
 {
 	struct mprof_cell_more *more;
 	struct accumulator *s;
 
+	profile_look(now);
 	profile_count(l, fn, error ? 0 : value[1], error != 0);
 	if (!error)
 		profile_count_unmap(l, fn, value);

@@ -214,8 +214,8 @@ static __attribute__((noinline)) void both_allocated(unsigned fn, void *ptr, siz
 	if (mprof_unlikely(!l))
 		return;
 	stack = both_stack(t, at);
-	profile_count(l, fn, bytes, 0);
 	in = both_settle_in(l, both_id(stack), ptr, bytes, usable, now);
+	profile_count(l, fn, bytes, 0);
 	if (in.id != NO_EVENT)
 		both_log_block(t, fn, now, ptr, size, usable, arg, stack);
 	both_end(t, l, now, in.id);
@@ -558,7 +558,7 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 		return;
 	e.stack = both_stack(t, mprof_caller());
 	id = both_id(e.stack);
-	profile_count_map(l, fn, value, error, id);
+	profile_count_map(l, fn, ticks, value, error, id);
 	if (!error)
 		id = both_map(l, fn, value, id, ticks, &unlogged);
 	else if (both_map_is_reduced(fn, value, id))

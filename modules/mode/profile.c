@@ -38,9 +38,9 @@ static __attribute__((noinline)) void profile_allocated(unsigned fn, void *ptr, 
 		end(t);
 		return;
 	}
-	profile_count(l, fn, size, 0);
 	id = stack_of(t, at, size);
 	profile_settle_in(l, id, ptr, size, mprof_usable(ptr), mprof_ticks());
+	profile_count(l, fn, size, 0);
 	profile_end(t);
 }
 
@@ -137,12 +137,11 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 	struct lane *l = begin(&t);
 	uint32_t id = 0;
 
-	(void)ticks;
 	if (!l)
 		return;
 	if (profile_is_growth(fn, value, error))
 		id = stack_of(t, mprof_caller(), stack_least);
-	profile_count_map(l, fn, value, error, id);
+	profile_count_map(l, fn, ticks, value, error, id);
 	end(t);
 }
 

@@ -100,8 +100,20 @@ static int is_past_due(const struct mprof_course *c, uint64_t now)
 	return !c->past_ticks[1] || now - c->began_ticks >= 2 * (c->past_ticks[1] - c->began_ticks);
 }
 
+/* Notes how large the process is now. */
+static void look_at_memory(struct mp_course *l)
+{
+	uint64_t mapped, resident;
+
+	l->resident = l->mapped = 0;
+	if (mp_memory_pages(&mapped, &resident) == 0) {
+		l->mapped = mapped * mp_page();
+		l->resident = resident * mp_page();
+	}
+}
+
 /* Called in a new process, or at the first call in this process. */
-static struct mprof_course *course_new(struct mprof_heap_totals *heap)
+static struct mprof_course *course_new(uint64_t now, struct mprof_heap_totals *heap)
 {
 	struct mprof_course *c = course_map(MPROF_STEPS_FIRST);
 
@@ -112,15 +124,36 @@ static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 	c->step_ticks = mp_file.header->clock_hz / (1000000000u / FIRST_NS);
 	c->step_ticks += !c->step_ticks;
 	course_show(c, MPROF_EXTENT_COURSE);
+	if (now < step_end(c))
+		look_at_memory(&mp_local->course);
 	return c;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Closes the step, which `now` is not in.  before: at the last call.  Of the steps without calls,
+ * only the last one has just ended; how large the process was in others is not known.
+ */
+static void close_step_at(uint64_t now, struct mprof_step *s, const struct mp_course *before)
+{
+	const struct mp_course *l = &mp_local->course;
+	const int just = now - step_end(l->at) < l->at->step_ticks;
+
+	s->resident = just ? l->resident : least(before->resident, l->resident);
+	s->mapped = just ? l->mapped : least(before->mapped, l->mapped);
+	close_step(l->at, s);
 }
 
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
 	struct mprof_course *c =
-	    mp_local->course.heap == heap ? mp_local->course.at : course_new(heap);
+	    mp_local->course.heap == heap ? mp_local->course.at : course_new(now, heap);
+	const struct mp_course before = mp_local->course;
 	struct mprof_step s;
-	uint64_t resident, mapped;
 	int past;
 
 	/* Zeros: the file was truncated. */
@@ -145,11 +178,8 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 				 .stack = (uint32_t)heap->step_stack,
 				 .calls = heap->calls,
 				 .bytes = heap->bytes };
-	if (mp_memory_pages(&mapped, &resident) == 0) {
-		s.mapped = mapped * mp_page();
-		s.resident = resident * mp_page();
-	}
-	close_step(c, &s);
+	look_at_memory(&mp_local->course);
+	close_step_at(now, &s, &before);
 	c = mp_local->course.at;
 	/* No call has been made since then. */
 	s.live_bytes = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
@@ -157,7 +187,7 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 	s.stack = 0;
 	while (c->step_ticks && now >= step_end(c)) {
 		s.ticks = step_end(c) - c->step_ticks;
-		close_step(c, &s);
+		close_step_at(now, &s, &before);
 		c = mp_local->course.at;
 	}
 	heap->step_calls = s.live_calls;

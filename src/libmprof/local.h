@@ -45,6 +45,7 @@ struct mp_course {
 	struct mprof_course *at;
 	const struct mprof_heap_totals *heap; /* whose course it is; NULL = none yet */
 	uint32_t room;
+	uint64_t resident, mapped; /* bytes at the last call; 0 = unknown */
 };
 
 /* State of budget.c: the file and this process's part of it at its last step. */

@@ -498,3 +498,60 @@ E
 	expect_words out '(1.9 MiB in 2,000 blocks) was allocated by load'
 	expect_no_text out 'growing'
 }
+
+# How large a process was is known only at calls: those of mmap, too, but not between two of them.
+test_totals_of_resident_memory() {
+	cat >grows.c <<'E'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define PART (2 << 20)
+static void *map(void) { return mmap(NULL, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(int argc, char **argv)
+{
+	char *p = argc > 1 ? mmap(NULL, 20 * PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
+	for (int i = 0; i < 20; i++) {
+		memset(p ? p + i * PART : map(), 1, PART);
+		usleep(20000);
+	}
+	free(malloc(300));
+	usleep(20000);
+	return 0;
+}
+E
+	cc -g -O1 -fno-builtin -o grows grows.c || bad 'grows.c does not compile'
+	# steps_with LEAST MOST: the steps of ./grows that have this many bytes
+	steps_with() { jq "[.course[] | select(.resident_bytes and .resident_bytes >= $1 and .resident_bytes < $2)] | length" json; }
+	profile_of ./grows
+	expect_same 'it grows' "$(($(steps_with 0 20000000) >= 6 && $(steps_with 20000000 100000000) >= 6))" 1
+	run "$mprof" report file
+	expect_words out 'MiB was memory mapped directly. This lasted'
+	profile_of ./grows once
+	expect_same 'without calls' "$(($(steps_with 0 20000000) >= 6 && $(steps_with 20000000 100000000) <= 2))" 1
+	expect_same 'what the last call allocates' "$(jq '[.course[] | select(.allocated_bytes > 0)] | length == 1 and .[0].from_ns > 200000000' json)" true
+	expect_same 'times' "$(jq '[.course[] | .at_ns >= .from_ns and .at_ns <= .to_ns] | all' json)" true
+}
+
+# A profile does not take for freed memory what was never freed.
+test_totals_of_aligned_blocks() {
+	cat >aligned.c <<'E'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *box[5000];
+int main(void)
+{
+	for (int i = 0; i < 5000; i++)
+		memset(box[i] = aligned_alloc(4096, 192), 1, 192);
+	usleep(100000);
+	for (int i = 0; i < 5000; i++)
+		free(box[i]);
+	return 0;
+}
+E
+	compile aligned
+	has_gaps() { run "$mprof" report file && has_words out 'MiB was gaps beside aligned blocks. This lasted'; }
+	again_until has_gaps profile_of ./aligned
+	expect_words out 'MiB was gaps beside aligned blocks. This lasted'
+}

@@ -238,6 +238,13 @@ static inline const struct block *heap_next_live(const struct heap *h, uint32_t 
 	return b;
 }
 
+/* Does the function take an alignment, or imply one? */
+static inline bool heap_aligns(unsigned fn)
+{
+	return fn == MPROF_FN_MEMALIGN || fn == MPROF_FN_POSIX_MEMALIGN ||
+	       fn == MPROF_FN_ALIGNED_ALLOC || fn == MPROF_FN_VALLOC || fn == MPROF_FN_PVALLOC;
+}
+
 /*
  * Did realloc move this block without a copy?  glibc gives a large block a mapping of
  * its own, with 16 bytes of it in front of the block and from 2.43 on 8 behind, and moves

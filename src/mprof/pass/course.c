@@ -70,6 +70,8 @@ static void add_step(struct course *c, const struct trace *t, const struct progr
 
 	*added = step_of(t, p, s);
 	added->from_ns = trace_ns(t, from);
+	if (!s->ticks) /* no block was live */
+		added->at_ns = added->from_ns;
 	added->to_ns = trace_ns(t, to);
 }
 

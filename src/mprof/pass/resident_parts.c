@@ -78,12 +78,6 @@ static void add_area(struct resident_areas *a, uint64_t key)
 	*hash_at(&a->area, key) = 1;
 }
 
-static bool aligns(unsigned fn)
-{
-	return fn == MPROF_FN_MEMALIGN || fn == MPROF_FN_POSIX_MEMALIGN ||
-	       fn == MPROF_FN_ALIGNED_ALLOC || fn == MPROF_FN_VALLOC || fn == MPROF_FN_PVALLOC;
-}
-
 /* An aligned block begins anywhere in glibc's mapping, but ends where that does: see
  * heap_is_own_mapping().  No block of glibc's heap ends at a page; those of other allocators do. */
 static bool is_own_mapping(const struct resident_areas *a, uint64_t addr, uint64_t usable,
@@ -92,7 +86,7 @@ static bool is_own_mapping(const struct resident_areas *a, uint64_t addr, uint64
 	const uint64_t last = (addr + usable) & (RESIDENT_PAGE - 1);
 
 	return heap_is_own_mapping(addr, usable, RESIDENT_PAGE) ||
-	       (a->c_library && aligns(fn) && (!last || last == RESIDENT_PAGE - 8));
+	       (a->c_library && heap_aligns(fn) && (!last || last == RESIDENT_PAGE - 8));
 }
 
 void resident_began_apart(struct resident_areas *a, const struct event *e)
@@ -217,7 +211,7 @@ static void add_block(struct resident_parts_sample *s, struct pages_found *f, co
 	}
 	s->live += resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, near);
 	mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
-	if (aligns(b->fn))
+	if (heap_aligns(b->fn))
 		add_alignment(s, b, f->shift);
 }
 

@@ -14,7 +14,8 @@ static void put_rest(const struct larger *f, FILE *out)
 	char runtime[256] = "";
 	const char *part[] = {
 		runtime,
-		"freed memory that the allocator keeps",
+		f->freed ? "freed memory that the allocator keeps" : "",
+		f->aligned ? "gaps beside aligned blocks" : "",
 		f->missing ? "blocks of calls that were not recorded" : "",
 		!f->maps     ? ""
 		: !f->mapper ? "memory mapped directly"
@@ -31,6 +32,8 @@ static void put_rest(const struct larger *f, FILE *out)
 	for (size_t i = 0; i < parts; i++)
 		if (*part[i])
 			fprintf(out, "%s%s", !put++ ? "" : i < last ? ", " : " or ", part[i]);
+	if (!put)
+		fputs("its stack or memory that the allocator took in advance", out);
 }
 
 void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out)

@@ -252,11 +252,11 @@ static uint64_t peak_of(const struct analysis *a, const struct sites *sites)
 
 static uint64_t aligned_calls(const struct analysis *a)
 {
-	const struct totals_fn *of = a->totals.all.fn;
+	uint64_t calls = 0;
 
-	return of[MPROF_FN_MEMALIGN].calls + of[MPROF_FN_POSIX_MEMALIGN].calls +
-	       of[MPROF_FN_ALIGNED_ALLOC].calls + of[MPROF_FN_VALLOC].calls +
-	       of[MPROF_FN_PVALLOC].calls;
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+		calls += heap_aligns(fn) ? a->totals.all.fn[fn].calls : 0;
+	return calls;
 }
 
 /* Returns the time from its last call to the end of the run, if it is most of it and it freed no

@@ -55,6 +55,21 @@ static void find_step(struct larger *f, const struct analysis *a, const struct c
 	f->process = f->rest && held >= f->of_ns / TIME_PART ? c->process : 0;
 }
 
+/* How much freed blocks needed, at most, in all of the run. */
+static uint64_t freed_bytes(const struct site_values *all)
+{
+	return all->freed_bytes + all->slack + HEADER * all->freed_calls;
+}
+
+static bool has_aligned(const struct site_lanes *lanes)
+{
+	bool has = false;
+
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+		has |= heap_aligns(fn) && lanes->fn[fn].calls;
+	return has;
+}
+
 void larger_find(struct larger *f, const struct analysis *a, const struct trace *t,
 		 struct profile *names)
 {
@@ -74,6 +89,8 @@ void larger_find(struct larger *f, const struct analysis *a, const struct trace 
 		f->missing = a->tree.remarks || p->deepbind || p->stopped;
 		f->mapper = mapper_of_sites(&a->whole, names, f->rest / 2);
 	}
+	f->freed = freed_bytes(&a->whole.total) >= f->rest / 2;
+	f->aligned = has_aligned(lanes) || (a->whole.totals.estimated && !f->freed);
 	f->maps = a->whole.total.map_calls || a->whole.totals.estimated;
 	f->threads = lanes->threads > a->tree.processes;
 	free(lanes);

@@ -29,6 +29,8 @@ struct larger {
 	uint64_t resident, live, needed, rest;
 	uint64_t code; /* bytes of objects and of mprof itself */
 	uint64_t held_ns, of_ns;
+	bool freed;		     /* half of rest may have been freed */
+	bool aligned;		     /* there are aligned blocks; without `freed` also if unknown */
 	bool maps;		     /* the program mapped memory itself, or may have */
 	bool threads;		     /* it had several */
 	bool missing;		     /* some of its calls may not have been recorded */
