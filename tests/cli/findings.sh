@@ -638,6 +638,30 @@ test_findings_name_who_calls_all_lines() {
 	expect_words out 'mostly called by zeros (lines.c:10)'
 }
 
+# Of several callers, only one may lose what it gets.
+test_findings_name_who_leaks() {
+	cat >loses.c <<-'END'
+		#include <stdlib.h>
+		static char *get(int i) { char *p = malloc(100); *p = (char)i; return p; }
+		static int frees(int i) { char *p = get(i); int c = *p; free(p); return c; }
+		static int loses(int i) { return *get(i); }
+		int main(void)
+		{
+			int sum = 0;
+			for (int i = 0; i < 10000; i++)
+				sum += i % 10 ? frees(i) : loses(i);
+			return sum == 1;
+		}
+	END
+	compile loses
+	report_of ./loses
+	expect_words out '1,000 of the 10,000 blocks allocated by get (loses.c:2), called by loses (loses.c:4).'
+	# The same of a profile.
+	run "$mprof" profile -o file -- ./loses
+	run "$mprof" report file
+	expect_words out 'allocated by get (loses.c:2), called by loses (loses.c:4).'
+}
+
 test_findings_sum_what_they_name() {
 	local all
 	two_lines

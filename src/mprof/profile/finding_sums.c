@@ -294,48 +294,79 @@ static bool is_among(const struct sym_line *line, const struct sym_line *const *
 	return false;
 }
 
+/* Is the site's block allocated by way of these functions?  caller: of the last one, or NULL. */
+static bool is_by_way_of(const struct finding *f, struct finding_sums *s, size_t site,
+			 const struct sym_line *const *wrapper, size_t n,
+			 const struct sym_line **caller)
+{
+	const struct sym_line *outward[WRAPPERS];
+	const size_t known =
+	    profile_callers(s->names, s->sites->brief[site].key, f->line, outward, n + 1);
+	size_t k = 0;
+
+	while (k < n && k < known && !sym_order_functions(outward[k], wrapper[k]))
+		k++;
+	*caller = n < known ? outward[n] : NULL;
+	return k == n;
+}
+
+/* Does another function call wrapper[n - 1] for blocks that are not of the finding? */
+static bool has_other_caller(const struct finding *f, struct finding_sums *s, uint32_t function,
+			     const struct sym_line *const *wrapper, size_t n,
+			     const struct sym_line *caller)
+{
+	const struct sym_line *other;
+
+	for (EACH_SITE(s, function, i))
+		if (!s->part[i] && is_by_way_of(f, s, i, wrapper, n, &other) &&
+		    (!other || sym_order_functions(other, caller)))
+			return true;
+	return false;
+}
+
 /* Returns the function that calls wrapper[n - 1] for more than half of the finding, of all its
- * lines, or NULL.  all: no other function calls that. */
+ * lines, or NULL.  all: no other function calls that for blocks of the finding. */
 static const struct sym_line *caller_of(const struct finding *f, struct finding_sums *s,
 					uint32_t function, const struct sym_line *const *wrapper,
 					size_t n, bool *all)
 {
-	struct around caller = { .names.same = LINE_FUNCTION };
-	const struct sym_line *outward[WRAPPERS];
+	struct around around = { .names.same = LINE_FUNCTION };
+	const struct sym_line *caller;
 	uint64_t whole = 0;
 
 	for (EACH_SITE(s, function, i)) {
-		size_t known, k = 0;
-
 		if (!s->part[i])
 			continue;
 		whole += s->part[i];
-		known = profile_callers(s->names, s->sites->brief[i].key, f->line, outward, n + 1);
-		while (k < n && k < known && !sym_order_functions(outward[k], wrapper[k]))
-			k++;
-		if (k == n)
-			add_around(&caller, s, i, n < known ? outward[n] : NULL);
+		if (is_by_way_of(f, s, i, wrapper, n, &caller))
+			add_around(&around, s, i, caller);
 	}
-	return most_around(&caller, whole, all);
+	return most_around(&around, whole, all);
 }
 
 /* If several functions call it, because the program wraps malloc in it, finds the one to which most
- * of the finding belongs; if that is such a wrapper, too, also the first one that is not. */
+ * of the finding belongs; if that is such a wrapper, too, also the first one that is not.  Of a
+ * leak, those whose blocks were freed are among them: they are not at fault. */
 static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function)
 {
 	const struct sym_line *wrapper[WRAPPERS];
+	bool all_by_first = false;
 	size_t n;
 
 	for (n = 0; n < WRAPPERS; n++) {
 		bool all = false;
 
 		wrapper[n] = caller_of(f, s, function, wrapper, n, &all);
-		if (!wrapper[n] || all || is_among(wrapper[n], wrapper, n) ||
+		if (!wrapper[n] || is_among(wrapper[n], wrapper, n) ||
 		    !sym_order_functions(wrapper[n], f->line))
+			break;
+		all_by_first |= all && !n;
+		if (all && (f->kind != FINDING_LEAK ||
+			    !has_other_caller(f, s, function, wrapper, n, wrapper[n])))
 			break;
 	}
 	f->caller = n ? wrapper[0] : NULL;
-	f->all_by_caller = false;
+	f->all_by_caller = n && all_by_first;
 	f->beyond = n > 1 ? wrapper[n - 1] : NULL;
 }
 
