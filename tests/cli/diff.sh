@@ -444,3 +444,37 @@ END
 	differ --by stack --value calls
 	expect_same depths "$(json answer '[.rows[].stack | length] | sort | join(" ")')" '8 62'
 }
+
+# Where blocks are does not show in any figure of blocks.
+test_diff_of_resident_memory() {
+	cat >gaps.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static char *box[4000];
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 4000; i++)
+		memset(box[i] = aligned_alloc(argc > 1 ? 4096 : 64, 192), 1, 192);
+	for (int i = 0; i < 4000; i++)
+		free(box[i]);
+	return argv == NULL;
+}
+END
+	compile gaps
+	for how in record profile; do
+		"$mprof" $how -q -o wide.$how -- ./gaps wide 2>err || bad "$(cat err)"
+		"$mprof" $how -q -o close.$how -- ./gaps 2>err || bad "$(cat err)"
+		run "$mprof" diff wide.$how close.$how
+		expect_words out 'The largest resident set fell from'
+		run "$mprof" diff close.$how wide.$how
+		expect_words out 'The largest resident set rose from'
+		run "$mprof" diff --markdown close.$how wide.$how
+		expect_text out 'The largest resident set rose from'
+		run "$mprof" diff --json close.$how wide.$how
+		expect_same "in bytes: $how" "$(json out '.resident_after - .resident_before > 8000000')" true
+		run "$mprof" diff close.$how close.$how
+		expect_no_text out 'resident'
+	done
+	run "$mprof" diff --json --size 100..200 close.record wide.record
+	expect_same 'of some blocks' "$(json out '.resident_before, .resident_after' | xargs)" '0 0'
+}

@@ -771,3 +771,13 @@ bool tree_left_open(const struct tree *r, const struct heap *h)
 	return all ? interrupted && interrupted >= all / 2
 		   : tree_interrupted(r) || tree_has_heir(r);
 }
+
+const struct tree_process *tree_largest(const struct tree *r)
+{
+	const struct tree_process *most = NULL;
+
+	for (size_t i = 0; i < r->processes; i++)
+		if (!most || r->process[i].peak_rss_bytes > most->peak_rss_bytes)
+			most = &r->process[i];
+	return most;
+}

@@ -135,6 +135,8 @@ const struct tree_process *tree_find(const struct tree *r, uint32_t number);
 /* Returns the process that started it, NULL if that was not recorded.  Its number is smaller, even
  * in a damaged file, so loops over ancestors end. */
 const struct tree_process *tree_parent(const struct tree *r, const struct tree_process *p);
+/* Returns the process that had most resident memory; NULL if there is none. */
+const struct tree_process *tree_largest(const struct tree *r);
 /* Did more than one program run? */
 static inline bool tree_has_several(const struct tree *r)
 {

@@ -124,14 +124,28 @@ static char *left_open(const struct diff *d, const struct diff_print *o)
 			   both ? text_base(o->name[DIFF_AFTER]) : "");
 }
 
+static char *resident(const struct diff *d)
+{
+	const uint64_t before = d->resident[DIFF_BEFORE], after = d->resident[DIFF_AFTER];
+
+	if (!diff_resident_moved(d))
+		return NULL;
+	return must_printf("The largest resident set %s from %s to %s (without mprof's own "
+			   "memory).",
+			   after > before ? "rose" : "fell", format_bytes(before).s,
+			   format_bytes(after).s);
+}
+
 char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i)
 {
 	switch (i) {
 	case 0:
-		return partial(d, o);
+		return resident(d);
 	case 1:
-		return peaks(d, o);
+		return partial(d, o);
 	case 2:
+		return peaks(d, o);
+	case 3:
 		return attached(d, o);
 	default:
 		return left_open(d, o);

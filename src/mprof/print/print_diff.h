@@ -33,10 +33,11 @@ struct text diff_range_text(const struct diff *d, const struct diff_group *g, en
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
 /* Returns the rows to show: those that changed, at most DIFF_ROWS, or all. */
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
-/* What figures of the two sides mean, if that is not the same: of runs whose calls are not all
- * there, of peaks, of programs that ran already, of leaks that may have been in use.  Each is a
- * sentence, or NULL.  The caller frees it. */
-#define DIFF_REMARKS 4
+/* How resident memory changed, which no figure shows; and what figures of the two sides mean, if
+ * that is not the same: of runs whose calls are not all there, of peaks, of programs that ran
+ * already, of leaks that may have been in use.  Each is a sentence, or NULL.  The caller frees it.
+ */
+#define DIFF_REMARKS 5
 char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i);
 /* Puts "2 grown, 1 added; 3 within the error; 14 the same". */
 void diff_put_counts(FILE *out, const struct diff *d);

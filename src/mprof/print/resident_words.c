@@ -5,21 +5,11 @@
 #include "../profile/findings.h"
 #include "../util/format.h"
 
-const struct tree_process *resident_largest_process(const struct tree *r)
-{
-	const struct tree_process *most = NULL;
-
-	for (size_t i = 0; i < r->processes; i++)
-		if (!most || r->process[i].peak_rss_bytes > most->peak_rss_bytes)
-			most = &r->process[i];
-	return most;
-}
-
 #define STACK_BYTES 64u /* that a stack takes at least: its entry, places in tables, frames */
 
 void resident_of_stacks(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct tree_process *p = tree_largest(&a->tree);
 	const struct shorter_stacks *s = a->findings ? &a->findings->shorter : NULL;
 
 	if (p && s && s->depth && s->all * STACK_BYTES >= p->peak_rss_bytes / 16)
@@ -33,7 +23,7 @@ void resident_of_stacks(struct paragraph *words, const struct analysis *a)
 
 void resident_huge_pages(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct tree_process *p = tree_largest(&a->tree);
 	const uint64_t huge = p ? p->huge_most * a->walk.heap.page_size : 0;
 
 	if (huge >= HUGE_LEAST && huge >= p->peak_rss_bytes / 4)
@@ -47,7 +37,7 @@ void resident_huge_pages(struct paragraph *words, const struct analysis *a)
 /* Forks that share all of it have no more. */
 void resident_together(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct tree_process *p = tree_largest(&a->tree);
 	const uint64_t rss = p ? p->peak_rss_bytes : 0;
 
 	if (a->tree.processes > 1 && rss && a->tree.together > rss + rss / 4)

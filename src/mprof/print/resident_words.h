@@ -7,8 +7,6 @@
 #include "../pass/analysis.h"
 #include "paragraph.h"
 
-/* Returns the process that had most resident memory; NULL if there is none. */
-const struct tree_process *resident_largest_process(const struct tree *r);
 /* A sentence, if much of it may be mprof's own for very many call stacks, and --depth helps. */
 void resident_of_stacks(struct paragraph *words, const struct analysis *a);
 /* A sentence, if much of it was in huge pages: they make it larger than what the program wrote. */

@@ -149,7 +149,7 @@ static bool killed_for_memory(const struct tree *r)
 
 bool screen_resident(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct tree_process *p = tree_largest(&a->tree);
 
 	if (!p || !p->peak_rss_bytes)
 		return false;
@@ -166,7 +166,7 @@ bool screen_resident(struct paragraph *words, const struct analysis *a)
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
-	const struct tree_process *p = resident_largest_process(&a->tree);
+	const struct tree_process *p = tree_largest(&a->tree);
 	const uint64_t rss = screen_resident(words, a) ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 	const uint64_t swapped = rss_swapped(&a->walk.input), limit = rss_limit(&a->walk.input);

@@ -27,10 +27,12 @@
 #include "calltree.h"
 #include "paths.h"
 
-#define BOTH	  (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
-#define HOLE	  0x80000000u
-#define AMBIGUOUS UINT32_MAX
-#define ALIKE	  4 /* a renamed function's calls differ at most by this factor */
+#define BOTH	       (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
+#define HOLE	       0x80000000u
+#define AMBIGUOUS      UINT32_MAX
+#define RESIDENT_LEAST (4u << 20) /* the least change of resident memory that counts, in bytes */
+#define RESIDENT_PART  10u	  /* and its least part of what it was */
+#define ALIKE	       4	  /* a renamed function's calls differ at most by this factor */
 
 /* ---- spelling ---- */
 
@@ -831,6 +833,25 @@ static uint64_t attached_ns(const struct profile *p)
 		   : 0;
 }
 
+static uint64_t resident(const struct profile *p)
+{
+	const struct tree_process *most = tree_largest(&p->tree);
+
+	if (!most || most->peak_rss_bytes < most->self_bytes || attached_ns(p) ||
+	    !site_filter_is_plain(&p->sites.options.filter))
+		return 0;
+	return most->peak_rss_bytes - most->self_bytes;
+}
+
+bool diff_resident_moved(const struct diff *d)
+{
+	const uint64_t before = d->resident[DIFF_BEFORE], after = d->resident[DIFF_AFTER];
+	const uint64_t by = after > before ? after - before : before - after;
+
+	return before && after && !d->options.one_run && by >= RESIDENT_LEAST &&
+	       by >= before / RESIDENT_PART;
+}
+
 void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	       const struct diff_options *o)
 {
@@ -843,6 +864,11 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->peaks_differ = diff_peaks_differ(before, after);
 	d->partial[DIFF_BEFORE] = is_partial(before);
 	d->partial[DIFF_AFTER] = is_partial(after);
+	if (before->sites.totals.read == after->sites.totals.read &&
+	    before->sites.totals.estimated == after->sites.totals.estimated) {
+		d->resident[DIFF_BEFORE] = resident(before);
+		d->resident[DIFF_AFTER] = resident(after);
+	}
 	d->attached_ns[DIFF_BEFORE] = attached_ns(before);
 	d->attached_ns[DIFF_AFTER] = attached_ns(after);
 	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);

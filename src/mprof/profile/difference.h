@@ -90,6 +90,9 @@ struct diff {
 	bool partial[DIFF_SIDES]; /* calls of its run are missing, or were not kept */
 	/* For how long mprof was attached to its first process; 0 if it was not. */
 	uint64_t attached_ns[DIFF_SIDES];
+	/* The most that a process had in memory, without mprof's own part; 0 if unknown, or of
+	 * other blocks than all. */
+	uint64_t resident[DIFF_SIDES];
 	/* tree_left_open(): what leaked may be memory that was in use */
 	bool left_open[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */
@@ -152,6 +155,9 @@ bool diff_group_range(const struct diff *d, const struct diff_group *g, enum dif
 		      struct estimate_range *range);
 /* Are the estimates of all sites compatible with equal totals? */
 bool diff_may_be_same(const struct diff *d, enum profile_value value);
+/* Did resident memory change by more than what differs from one run to the next, or with the way of
+ * recording? */
+bool diff_resident_moved(const struct diff *d);
 
 /* The same of a group. */
 bool diff_group_may_be_same(const struct diff *d, const struct diff_group *g,
