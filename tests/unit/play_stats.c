@@ -126,6 +126,24 @@ static bool said(const char *text)
 	return false;
 }
 
+/* Few live bytes may need much memory, because of alignment or of arenas. */
+START_TEST(test_small)
+{
+	const struct verdict *v = &answer.verdict;
+
+	head.sum.peak_bytes = 3 * MB;
+	judge();
+	ck_assert(!v->small);
+	ck_assert(said("aa would need 20 % less memory at the peak"));
+	set(&row[0], 0, 3 * MB, 20, 0.2);
+	row[0].startup = 2 * MB; /* does not count */
+	judge();
+	ck_assert(v->small);
+	ck_assert(said("The program never has more than 3.0 MiB live"));
+	ck_assert(!said("less memory at the peak"));
+}
+END_TEST
+
 START_TEST(test_told_apart)
 {
 	const struct verdict *v = &answer.verdict;
@@ -338,6 +356,7 @@ START_TEST(test_failures_and_small)
 	teardown();
 	setup();
 	head.sum.peak_bytes = MB;
+	set(&row[0], 0, 3 * MB, 20, 0.2);
 	judge();
 	ck_assert(said("never has more than 1.0 MiB live"));
 	ck_assert(!said("would need"));
@@ -356,6 +375,7 @@ Suite *play_stats_suite(void)
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(v, setup, teardown);
 	tcase_add_test(v, test_told_apart);
+	tcase_add_test(v, test_small);
 	tcase_add_test(v, test_refused);
 	tcase_add_test(v, test_ties_and_more);
 	tcase_add_test(v, test_control);

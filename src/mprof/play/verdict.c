@@ -135,14 +135,19 @@ static int claim(const struct variant *x, const char *used)
 	return used && verdict_is_used(x, used) ? 2 : !strcmp(x->name, "glibc");
 }
 
+static bool is_small(const struct verdict *v, uint64_t peak_bytes)
+{
+	const struct runs *r = v->runs;
+
+	return peak_bytes < VERDICT_LEAST &&
+	       (v->reference == r->n || r->row[v->reference].memory.peak_rss < VERDICT_LEAST);
+}
+
 void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, const char *used)
 {
 	size_t i;
 
-	*v = (struct verdict){ .runs = r,
-			       .reference = r->n,
-			       .small = peak_bytes < VERDICT_LEAST,
-			       .refused = least_refused(r) };
+	*v = (struct verdict){ .runs = r, .reference = r->n, .refused = least_refused(r) };
 	v->by_peak = must_calloc(r->n + 1, sizeof(*v->by_peak));
 	v->by_time = must_calloc(r->n + 1, sizeof(*v->by_time));
 	for (i = 0; i < r->n; i++) {
@@ -156,6 +161,7 @@ void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, 
 	}
 	SORT_IN(v->by_peak, v->played, by_peak, r);
 	SORT_IN(v->by_time, v->played, by_time, r);
+	v->small = is_small(v, peak_bytes);
 	judge_control(v, r);
 }
 

@@ -24,7 +24,7 @@
 #define VERDICT_CONTROL 0.02
 #define VERDICT_BYTES	(1u << 20)
 #define VERDICT_PART	0.02
-#define VERDICT_LEAST	(4u << 20) /* live bytes below which ratios of memory say nothing */
+#define VERDICT_LEAST	(4u << 20) /* bytes below which ratios of memory say nothing */
 
 struct verdict {
 	const struct runs *runs;
@@ -34,7 +34,7 @@ struct verdict {
 	bool quiet;	  /* ... and the control agrees with its variant */
 	bool few;	  /* ... but fewer than VERDICT_RUNS of each, so not quiet */
 	bool unmeasured;  /* ... but one was not measured, so not quiet */
-	bool small;	  /* live bytes are below VERDICT_LEAST */
+	bool small; /* live bytes, and what the reference needs for them, are below VERDICT_LEAST */
 	double control;	  /* relative difference between the control and its variant */
 	double spread;	  /* the median relative MAD of all variants */
 	uint64_t refused; /* blocks that every row refused, at least */
