@@ -458,20 +458,44 @@ static void name_write(const struct script *s, uintptr_t code, uint64_t line)
 
 /* ---- calls ---- */
 
-int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r)
+static int is_plain(const struct eh_rule *r)
 {
-	static struct eh_rule usual; /* in the function itself; without order among threads */
+	return !r->end && !r->signal && !r->complex && !r->stuck;
+}
 
-	if (!py.minor || r->end || r->signal || r->complex || r->stuck)
+/* The rule in the middle of the evaluating function, where its frame is complete; cfa is 0 if that
+ * is not known. */
+static struct eh_rule python_usual_rule(const struct eh_object *o)
+{
+	static struct eh_rule usual; /* all threads find the same */
+	static int found;
+	const uintptr_t middle = py.evaluate + (py.evaluate_end - py.evaluate) / 2;
+	struct eh_rule r;
+
+	if (__atomic_load_n(&found, __ATOMIC_ACQUIRE))
+		return usual;
+	if (mp_rules_find(o, middle, &r) || !is_plain(&r))
+		r = (struct eh_rule){ .cfa = 0 };
+	usual = r;
+	__atomic_store_n(&found, 1, __ATOMIC_RELEASE);
+	return r;
+}
+
+int mp_python_evaluates(const struct eh_object *o, uintptr_t pc, const struct eh_rule *r)
+{
+	struct eh_rule usual;
+
+	if (!py.minor || !is_plain(r))
 		return 0;
-	if (pc >= py.evaluate && pc < py.evaluate_end) {
-		usual = *r;
+	if (pc >= py.evaluate && pc < py.evaluate_end)
 		return 1;
-	}
-	/* Compilers put its unlikely parts elsewhere, without a name.  With frame pointers, all
-	 * functions look like that: then the address of the record decides. */
+	if (mp_scope_base((const void *)pc) != py.object)
+		return 0;
+	usual = python_usual_rule(o);
+	/* Compilers put parts elsewhere, without a name: gcc 16 nearly all of it.  With frame
+	 * pointers, all functions look like that: then the address of the record decides. */
 	return usual.cfa == r->cfa && usual.base == r->base && usual.fp == r->fp && r->cfa &&
-	       (r->base == EH_FP || r->cfa > 64) && mp_scope_base((const void *)pc) == py.object;
+	       (r->base == EH_FP || r->cfa > 64);
 }
 
 static int is_of_c_frame(uintptr_t call)

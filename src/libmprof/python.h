@@ -24,8 +24,8 @@ int mp_python_is_known_allocator(void);
  */
 void mp_python_redirect(int here);
 
-/* Does the code of the rule evaluate functions of scripts? */
-int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r);
+/* Does the code at pc, which is of object o and has rule r, evaluate functions of scripts? */
+int mp_python_evaluates(const struct eh_object *o, uintptr_t pc, const struct eh_rule *r);
 
 /*
  * The calls of scripts that one C frame evaluates, innermost first.  *walk: 0 at the beginning of

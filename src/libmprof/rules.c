@@ -185,9 +185,15 @@ static struct cfi_machine *rule_machine(void)
 	return c ? c->machine : NULL;
 }
 
+int mp_rules_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *r)
+{
+	struct cfi_machine *m = rule_machine();
+
+	return m ? eh_find(o, pc, m, r) : -ENOTSUP;
+}
+
 static struct eh_rule rule_compile(uintptr_t pc)
 {
-	struct cfi_machine *m;
 	struct eh_object o;
 	struct eh_rule r;
 	int ret, others;
@@ -203,9 +209,8 @@ static struct eh_rule rule_compile(uintptr_t pc)
 	}
 	if (is_fp && o.start != mp_own.start) /* this library keeps no frame pointers */
 		return by_fp;
-	m = rule_machine();
-	ret = m ? eh_find(&o, pc, m, &r) : -ENOTSUP;
-	if (ret == 0 && mp_python_evaluates(pc, &r))
+	ret = mp_rules_find(&o, pc, &r);
+	if (ret == 0 && mp_python_evaluates(&o, pc, &r))
 		r.script = EH_EVALUATES;
 	return ret == 0 ? r : ret == -ENOENT ? rule_guess(pc) : (struct eh_rule){ .stuck = 1 };
 }

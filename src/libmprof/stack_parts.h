@@ -82,6 +82,8 @@ int mp_rules_start(void);
 /* Compiles and stores the rule for pc. */
 uint32_t mp_rules_miss(uintptr_t pc);
 const struct eh_rule *mp_rules_escaped(uint32_t code);
+/* Reads the rule for pc from the unwind information of its object.  Errors as of eh_find(). */
+int mp_rules_find(const struct eh_object *o, uintptr_t pc, struct eh_rule *rule);
 #define RULES_FORGET 2u /* mp_rules_forget() adds it to the generation */
 /* Stores a word for all threads, unless rules were discarded since `generation`. */
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);

@@ -377,7 +377,7 @@ int mp_failed(int error)
 }
 void mp_stacks_changed(void) {}
 /* No Python is attached to. */
-int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r)
+int mp_python_evaluates(const struct eh_object *o, uintptr_t pc, const struct eh_rule *r)
 {
 	(void)pc, (void)r;
 	return 0;
