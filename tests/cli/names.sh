@@ -475,8 +475,9 @@ END_OF_SOURCE
 	clang++ -g -fopenmp -fno-builtin -c own.cc && clang++ -o own own.o || bad 'does not compile'
 	"$mprof" record -q -o log -- ./own
 	run "$mprof" report leaks --json log
-	expect_same functions "$(json out '[.rows[].stack[-1].function] | unique | join(" ")')" \
-		'box::fill each.omp_outlined plain.omp_outlined'
+	# From LLVM 17 on, the body's own name tells the instance of the template.
+	expect_same functions "$(json out '[.rows[].stack[-1].function | sub("^each<...>$"; "each.omp_outlined")] |
+		unique | join(" ")')" 'box::fill each.omp_outlined plain.omp_outlined'
 }
 
 test_names_of_a_link() {

@@ -22,6 +22,9 @@ struct row {
 static const struct row rows[] = {
 	{ "malloc", "malloc", "" },
 	{ "find_it.isra.0", "find_it", "find_it.isra.0" },
+	{ "plain.omp_outlined_debug__", "plain.omp_outlined", "plain.omp_outlined_debug__" },
+	{ "plain.omp_outlined_debug__.omp_outlined.2", "plain.omp_outlined",
+	  "plain.omp_outlined_debug__.omp_outlined.2" },
 	{ "find_it.part.0.cold", "find_it", "find_it.part.0.cold" },
 	{ "odd.name", "odd.name", "" },
 	{ "_start", "_start", "" },

@@ -343,15 +343,19 @@ static void fold(struct fold *f)
 }
 
 /* Counts the bytes of the name without suffixes: foo.isra.0, foo.part.1.cold and foo@@VERSION
- * are all foo. */
+ * are all foo.  Clang calls the body of a parallel region foo.omp_outlined, the function with -g
+ * that this calls foo.omp_outlined_debug__, and those of a second region foo.omp_outlined.1. */
 static size_t without_clones(const char *name)
 {
 	static const char *const clones[] = { ".isra.",	     ".part.",	   ".constprop.",
 					      ".cold",	     ".lto_priv.", ".llvm.",
 					      ".localalias", ".__uniq.",   ".ipa_ra.",
 					      ".simdclone.", "@" };
+	static const char body[] = ".omp_outlined";
 	size_t i, n = strcspn(name + (*name != '\0'), ".@") + (*name != '\0');
 
+	if (begins(name + n, body))
+		return n + sizeof(body) - 1;
 	for (i = 0; name[n] && i < sizeof(clones) / sizeof(clones[0]); i++)
 		if (begins(name + n, clones[i]))
 			return n;
