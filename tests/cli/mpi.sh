@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 END
 	mpicc -g -O1 -fno-inline -fno-builtin -o ranks ranks.c 2>err || bad "ranks.c does not compile: $(cat err)"
 	run env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-		mpirun --oversubscribe --mca btl self,tcp -n 4 "$mprof" profile -q -o 'p.%r' --only ranks -- ./ranks
+		mpirun --oversubscribe --mca btl self,tcp --mca btl_tcp_if_include lo -n 4 "$mprof" profile -q -o 'p.%r' --only ranks -- ./ranks
 	expect_status 0
 	expect_same 'one file a rank' "$(echo p.*)" 'p.0 p.1 p.2 p.3'
 	for i in 0 1 2 3; do
@@ -38,7 +38,7 @@ END
 	expect_text out 'Rank'
 	# One file for each rank under its own name, and a filter.
 	run env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-		mpirun --oversubscribe --mca btl self,tcp -n 4 "$mprof" profile -q --preset mpi --ranks 1,3 -- ./ranks
+		mpirun --oversubscribe --mca btl self,tcp --mca btl_tcp_if_include lo -n 4 "$mprof" profile -q --preset mpi --ranks 1,3 -- ./ranks
 	expect_status 0
 	expect_same 'files of two ranks' "$(find . -name 'mprof.*.profile' | sed 's/.*mprof\.[^.]*\.//' | sort | tr '\n' ' ')" '1.profile 3.profile '
 }
