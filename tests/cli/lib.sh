@@ -17,6 +17,11 @@ bad() {
 	case_failed=1
 }
 
+# Can another user run what we test?  Not if we are not root, or in a build that only root may enter.
+nobody_can_run() {
+	[ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$mprof"
+}
+
 expect_status() {
 	[ "$status" = "$1" ] && return
 	bad "exit status $status instead of $1; stderr: $(head -c 600 err)"
