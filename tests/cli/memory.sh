@@ -63,7 +63,7 @@ test_memory_of_replay() {
 		[ "$status" != 0 ] || continue
 		ended=$((ended + 1))
 		expect_same "status with $n" "$status" 1
-		expect_same "output with $n" "$(cat out)" ''
+		[ ! -s out ] || expect_text out 'What was played' # and it ended while it printed that
 		expect_lines err 1
 		expect_text err 'mprof replay: out of memory within '
 	done
