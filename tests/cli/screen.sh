@@ -177,6 +177,11 @@ END
 	"$mprof" record -q -o near.log -- ./near
 	run "$mprof" report near.log
 	expect_words out "mapped by Haskell's heap (my_mmap (near.c:3)); linked with -rtsopts, the program's option +RTS -hT shows its objects."
+	# GCC 16 exports the callers only.
+	strip -o cc1 near
+	"$mprof" record -q -o cc1.log -- ./cc1
+	run "$mprof" report cc1.log
+	expect_words out "mapped by the heap of GCC's collector ("
 	# Two callers: the larger share is named, though another stack of the smaller one is largest.
 	cat >two.c <<'END'
 #include <string.h>
