@@ -161,6 +161,7 @@ static APART void aligned(void)
 /* Each way to allocate, and one byte too many. */
 static APART void ways(void)
 {
+	static size_t none; /* not a constant, of which compilers warn */
 	char *p[8] = { malloc(24),
 		       calloc(3, 8),
 		       realloc(NULL, 24),
@@ -168,7 +169,7 @@ static APART void ways(void)
 		       aligned_alloc(64, 24),
 		       memalign(64, 24),
 		       valloc(24),
-		       malloc(0) };
+		       malloc(none) };
 
 	for (int i = 0; i < 8; i++) {
 		must(p[i] && malloc_usable_size(p[i]) == (i < 7 ? 24 : 0));
