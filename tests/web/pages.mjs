@@ -605,7 +605,8 @@ each("resident pages belong to those whose blocks are on them", async (r) => {
   const of = all.resident.find((s) => s.process === largest.process && s.at_ns === largest.at_ns);
   underLive(of, largest.bytes, of.process > 1);
   await go(page, "page=tables&figure=resident");
-  assert.equal(await total(page), bytes(largest.bytes));
+  // The sum of rounded shares may be on the other side of 3.25 MiB.
+  assert.ok([0, -64, 64].map((more) => bytes(largest.bytes + more)).includes(await total(page)), `${await total(page)}: ${largest.bytes} bytes`);
   if (r.name === "resident")
     assert.deepEqual((await rows(page, 1))[0].filter((_, i) => i === 0 || i === 4), [bytes(largest.bytes), "main"]);
   const layers = async (hash) => {
