@@ -68,9 +68,19 @@ static int tsc_is_good(void)
 #endif
 
 /*
- * The shift makes a tick 2 to 4 ns: shorter than any handover of an address between threads takes,
- * and long enough that 12 bits span 8 us.
+ * Makes a tick of a fast counter 2 to 4 ns: shorter than any handover of an address between threads
+ * takes, and long enough that 12 bits span 8 us.  60 bits then span 73 years, also where the
+ * counter has the nanoseconds since 1970 (qemu 8 and later, as aarch64).
  */
+static unsigned shift_of(uint64_t hz)
+{
+	unsigned shift = 0;
+
+	while (hz >> shift > 500000000u)
+		shift++;
+	return shift;
+}
+
 void mp_clock_choose(void)
 {
 #if defined(__x86_64__)
@@ -84,12 +94,13 @@ void mp_clock_choose(void)
 		ns = mp_clock_monotonic_ns();
 	while (ns - ns0 < 2000);
 	hz = (__builtin_ia32_rdtsc() - t0) * 1000000000u / (ns - ns0);
-	mprof_core.clock_shift = 0;
-	while (hz >> mprof_core.clock_shift > 500000000u)
-		mprof_core.clock_shift++;
+	mprof_core.clock_shift = shift_of(hz);
 	mprof_core.clock = MPROF_CLOCK_TSC;
 #elif defined(__aarch64__)
-	mprof_core.clock_shift = 0; /* 24 MHz to 1 GHz: never finer than 1 ns */
+	uint64_t hz;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz)); /* 24 MHz to 1 GHz */
+	mprof_core.clock_shift = shift_of(hz & UINT32_MAX);
 	mprof_core.clock = MPROF_CLOCK_CNTVCT;
 #endif
 }
