@@ -86,9 +86,9 @@ int main()
 		    STAY();
 	    },
 	    2005);
-	say("chain 2001 operator_new+ shop::Circle::draw " MAIN);
+	say("chain 2001 operator_new+ @libstdc++~ shop::Circle::draw " MAIN);
 	say("chain 2002 operator_new shop::Box<...>::fill " MAIN);
-	say("chain 2048 @libc~ operator_new shop::operator_plus " MAIN);
+	say("chain 2048 @libc~ @libstdc++~ operator_new @libstdc++~ shop::operator_plus " MAIN);
 	say("chain 2004 operator_new ... vector_grows " MAIN);
 	say("chain 2005 ... calls " MAIN);
 	return 0;
