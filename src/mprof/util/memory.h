@@ -45,7 +45,7 @@ void memory_recap(void);
 
 /* Ends the program with "TITLE: out of memory" and how to get more.  Status 1 unless one was
  * set. */
-_Noreturn void memory_out(void);
+void memory_out(void) __attribute__((noreturn)); /* unlike _Noreturn, to clang a part of its type */
 /* Sets the name for messages: "mprof report". */
 void memory_out_title(const char *title);
 /* Notes the exit status of a program that was run, which becomes ours. */
