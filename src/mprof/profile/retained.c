@@ -2,6 +2,7 @@
 /* retained.c - see retained.h. */
 #include "retained.h"
 
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,13 @@ size_t retained_threads(const struct analysis *a, uint32_t process)
 	return threads;
 }
 
+/* A trace does not have the version of glibc: our own counts. */
+static uint64_t cache_count_default(void)
+{
+	return strverscmp(gnu_get_libc_version(), "2.43") < 0 ? RETAINED_COUNT
+							      : RETAINED_COUNT_2_43;
+}
+
 /* Returns how many blocks of each size the caches of a process keep, as its program or that of the
  * process that it is a fork of was configured. */
 static uint64_t cache_count(const struct analysis *a, uint32_t process)
@@ -128,7 +136,7 @@ static uint64_t cache_count(const struct analysis *a, uint32_t process)
 		if (f[i].fact->what == MPROF_FACT_SET && f[i].process == p->number &&
 		    f[i].image == image->image)
 			value = strstr(f[i].set, name) ?: value;
-	return value ? strtoull(value + strlen(name), NULL, 0) : RETAINED_COUNT;
+	return value ? strtoull(value + strlen(name), NULL, 0) : cache_count_default();
 }
 
 /* Returns the threads that lived then, if their caches may hold half of what was freed. */

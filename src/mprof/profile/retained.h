@@ -21,10 +21,11 @@
 #include "../pass/analysis.h"
 #include "profile.h"
 
-/* How many chunks of each size glibc keeps in the cache of a thread by default, and the bytes of
- * one of each: 32 to 1,040. */
-#define RETAINED_COUNT 7u
-#define RETAINED_CACHE (64u * (32u + 1040u) / 2u)
+/* How many chunks of each size glibc keeps in the cache of a thread by default, before 2.43 and
+ * from then on, and the bytes of one of each: 32 to 1,040. */
+#define RETAINED_COUNT	    7u
+#define RETAINED_COUNT_2_43 16u
+#define RETAINED_CACHE	    (64u * (32u + 1040u) / 2u)
 
 struct retained {
 	uint32_t process; /* number in the run; 0 without a finding */
