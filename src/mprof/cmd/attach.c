@@ -175,7 +175,8 @@ static void tell_begin(const struct options *o, const struct attached *a, const 
 		title);
 	fprintf(stderr, "mprof report %s, or mprof view %s\n", cmd_path(path), cmd_path(path));
 	if (!o->python && attach_runs_python((pid_t)o->pid))
-		fputs("mprof: it runs Python: --python shows functions and lines of its scripts\n",
+		fputs("mprof: it runs Python: --python shows functions and lines of its scripts "
+		      "(CPython 3.11 to 3.13)\n",
 		      stderr);
 	if (a->without_objects)
 		cmd_warn("Python has another allocator than its usual one (PYTHONMALLOC, "
