@@ -394,7 +394,7 @@ test_screen_of_a_compiler() {
 	expect_screen log
 	expect_words out '; most by cc1plus ('
 	# The rest of the screen is for findings: six fit.
-	[ "$(grep -n '^Findings' out | cut -d: -f1)" -le 12 ] || bad "the header is too long: $(cat out)"
+	[ "$(grep -n '^Findings' out | cut -d: -f1)" -le 13 ] || bad "the header is too long: $(cat out)"
 }
 
 test_screen_of_a_pipe() {
