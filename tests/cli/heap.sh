@@ -1335,6 +1335,7 @@ END
 int main(void)
 {
 	void *p[64];
+	free(malloc(1)); /* makes the cache */
 	for (int i = 0; i < 64; i++)
 		p[i] = malloc(1000);
 	size_t used = mallinfo2().uordblks;
