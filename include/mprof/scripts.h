@@ -37,6 +37,9 @@ static inline const char *mprof_map_name(unsigned file)
 #define MPROF_SCRIPT_MARK	0x6d707266u
 
 /* Describes the stub MPROF_SCRIPT_CHUNK bytes before it. */
+/* Versions of CPython of which `mprof attach --python` reads what runs, in words. */
+#define MPROF_SCRIPT_ATTACHED "3.11 to 3.15"
+
 struct mprof_script {
 	uint64_t lines;	      /* the address that stands for its first line */
 	const uint16_t *line; /* by instruction, from the first line; NULL if unknown */
@@ -54,7 +57,7 @@ struct mprof_script_layout {
 #define MPROF_SCRIPT_CODE (-(uintptr_t)8)
 
 /*
- * The table of lines of CPython 3.11 to 3.14 (Objects/locations.md there): entries of a byte
+ * The table of lines of CPython 3.11 to 3.15 (Objects/locations.md there): entries of a byte
  * 1cccclll for l + 1 instructions, then bytes with the highest bit 0.  c 13 and 14: a signed
  * difference to the line of the last entry follows, its sign in the lowest bit; 10 to 12: it is
  * c - 10; 15: no line.

@@ -56,7 +56,7 @@ static const struct layout layouts[] = {
 };
 #define OLDEST 11u
 #define NEWEST (sizeof(layouts) / sizeof(layouts[0]) - 1)
-MPROF_STATIC_ASSERT(OLDEST == 11 && NEWEST == 15, "mp_python_find() names the versions");
+MPROF_STATIC_ASSERT(OLDEST == 11 && NEWEST == 15, "MPROF_SCRIPT_ATTACHED names the versions");
 
 enum { TYPE = 8, LENGTH = 16, BYTES_DATA = 32, STRING_STATE = 32 };
 enum { OF_C_FRAME = 3 }; /* from 3.12: the owner of an entry that stands for a C frame */
@@ -133,8 +133,8 @@ const char *mp_python_find(void)
 		return why;
 	minor = python_has(&number, "Py_Version") ? (unsigned)(*number >> 16) & 255 : 0;
 	if (minor < OLDEST || minor > NEWEST || *number >> 24 != 3)
-		return "its Python is not 3.11 to 3.15, the versions whose scripts mprof can "
-		       "show after attaching";
+		return "its Python is not " MPROF_SCRIPT_ATTACHED
+		       ", the versions whose scripts mprof can show after attaching";
 	if (!python_has(&version, "Py_GetVersion") || strstr(version(), "free-threading"))
 		return "its Python is the free-threaded build";
 	if (!python_has(&py.code_type, "PyCode_Type") ||

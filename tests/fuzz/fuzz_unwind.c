@@ -379,7 +379,7 @@ void mp_stacks_changed(void) {}
 /* No Python is attached to. */
 int mp_python_evaluates(const struct eh_object *o, uintptr_t pc, const struct eh_rule *r)
 {
-	(void)pc, (void)r;
+	(void)o, (void)pc, (void)r;
 	return 0;
 }
 uintptr_t mp_python_first(uintptr_t *walk, const struct area *stack, uintptr_t sp, uintptr_t cfa,

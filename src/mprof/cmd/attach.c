@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <mprof/scripts.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -176,7 +177,7 @@ static void tell_begin(const struct options *o, const struct attached *a, const 
 	fprintf(stderr, "mprof report %s, or mprof view %s\n", cmd_path(path), cmd_path(path));
 	if (!o->python && attach_runs_python((pid_t)o->pid))
 		fputs("mprof: it runs Python: --python shows functions and lines of its scripts "
-		      "(CPython 3.11 to 3.13)\n",
+		      "(CPython " MPROF_SCRIPT_ATTACHED ")\n",
 		      stderr);
 	if (a->without_objects)
 		cmd_warn("Python has another allocator than its usual one (PYTHONMALLOC, "
