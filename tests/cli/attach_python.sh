@@ -4,13 +4,14 @@
 # attach_python.sh - mprof attach --python: functions and lines of Python scripts that run already.
 
 # Each CPython here that can be shown: the usual one, the system's, and those of pyenv; into pythons[].
+# But not 3.15, whose bytearrays have other sizes.
 attach_pythons() {
 	local each path
 	attach_is_allowed || return 1
 	pythons=()
-	for each in python3 /usr/bin/python3{,.1[1-5]} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-5].*/bin/python3; do
+	for each in python3 /usr/bin/python3{,.1[1-4]} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[1-4].*/bin/python3; do
 		path=$("$each" -c 'import sys, platform
-if platform.python_implementation() == "CPython" and (3, 11) <= sys.version_info < (3, 16):
+if platform.python_implementation() == "CPython" and (3, 11) <= sys.version_info < (3, 15):
     print(sys.executable)' 2>/dev/null) || continue
 		[[ " ${pythons[*]} " == *" $path "* || -z $path ]] || pythons+=("$path")
 	done
@@ -73,13 +74,13 @@ attach_python_start() { # PYTHON SCRIPT...
 	wait_for test -e ready
 }
 
-# One stack in leaks.json allocates all blocks of this size; PLACES lists its functions, innermost first.
+# One stack of Python in leaks.json allocates all blocks of this size; PLACES lists its functions,
+# innermost first.  A stripped interpreter's own functions between them may differ.
 attach_expect_at() { # BYTES CALLS PLACES
 	json leaks.json "[.rows[] | select(.sizes.max == $1 and .sizes.min == $1)]" >at.json
-	expect_same "stacks of $1 bytes" "$(json at.json length)" 1
-	expect_same "blocks of $1 bytes" "$(json at.json '.[0].blocks.leaked')" "$2"
+	expect_same "blocks of $1 bytes" "$(json at.json '[.[].blocks.leaked] | add')" "$2"
 	expect_same "lines of $1 bytes" \
-		"$(json at.json '[.[0].stack[] | select(.file // "" | test("(keep.py|text.py|fork.py)$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
+		"$(json at.json '[.[] | [.stack[] | select(.file // "" | test("(keep.py|text.py|fork.py)$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")] | unique | join("; ")')" "$3"
 }
 
 test_attach_python_lines() {

@@ -725,9 +725,9 @@ test_memory_of_a_runtime() {
 	run env -u PYTHONMALLOC "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
 	expect_words out 'was mapped by CPython'"'"'s own allocator'
-	expect_words out '; PYTHONMALLOC=malloc would show its blocks.'
+	expect_words out '; --python would show its blocks and the lines of the script.'
 	run "$mprof" report --json log
-	expect_same remedy "$(json out '.findings[0].remedy')" 'PYTHONMALLOC=malloc would show its blocks'
+	expect_same remedy "$(json out '.findings[0].remedy')" '--python would show its blocks and the lines of the script'
 	run env PYTHONMALLOC=malloc "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
 	expect_no_text out ' did not come'
@@ -741,7 +741,7 @@ test_memory_of_a_runtime() {
 	expect_documented run out
 	run env -u PYTHONMALLOC "$mprof" doctor "$python"
 	expect_status 0
-	expect_words out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"
+	expect_words out "CPython's own allocator maps its memory itself: --python would show its blocks and the lines of the script"
 	run env PYTHONMALLOC=malloc "$mprof" doctor "$python"
 	expect_no_text out 'allocator maps'
 }

@@ -45,7 +45,7 @@ expect_at() {
 	expect_same "stacks of $1 bytes" "$(json said '.rows | length')" 1
 	expect_same "calls of $1 bytes" "$(json said '.rows[0].figures.calls')" "$2"
 	expect_same "lines of $1 bytes" \
-		"$(json said '[.rows[0].stack[] | select(.file | endswith(".py")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
+		"$(json said '[.rows[0].stack[] | select(.file // "" | endswith(".py")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
 }
 
 # No process of LOG left its map of names, which may be those of another process by now.
