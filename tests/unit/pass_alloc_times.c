@@ -8,6 +8,7 @@
 
 #include "pass/alloc_times.h"
 #include "pass/stack_uses.h"
+#include "print/print_times.h"
 #include "trace_build.h"
 
 #define HZ   2000000000u /* two steps in a ns */
@@ -297,6 +298,24 @@ START_TEST(sizes_of_another_call)
 }
 END_TEST
 
+START_TEST(what_may_be_0_is_not_told)
+{
+	struct alloc_times a = { .cpu_ns = 1000000000, .ns = 900000000.0, .error_ns = 910000000.0 };
+	char text[200] = "";
+	FILE *out;
+
+	ck_assert(!times_are_told(&a));
+	a.error_ns = 800000000;
+	ck_assert(times_are_told(&a));
+	out = fmemopen(text, sizeof(text), "w");
+	times_sentence(&a, out);
+	fclose(out);
+	ck_assert_str_eq(text,
+			 "The allocator took about 900 ms (100 ms to 1.00 s), 90 % of the CPU "
+			 "time with recording (1.00 s):.");
+}
+END_TEST
+
 Suite *pass_alloc_times_suite(void)
 {
 	Suite *s = suite_create("pass_alloc_times");
@@ -305,6 +324,7 @@ Suite *pass_alloc_times_suite(void)
 	tcase_add_test(c, means_times_calls);
 	tcase_add_test(c, too_few_or_too_much);
 	tcase_add_test(c, one_call_is_not_most_of_the_run);
+	tcase_add_test(c, what_may_be_0_is_not_told);
 	tcase_add_test(c, intervals_of_time);
 	tcase_add_test(c, sizes_of_another_call);
 	suite_add_tcase(s, c);

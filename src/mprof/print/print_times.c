@@ -23,9 +23,17 @@ static double least(const struct alloc_times *t)
 	return t->ns > t->error_ns ? t->ns - t->error_ns : 0;
 }
 
+static uint64_t most(const struct alloc_times *t)
+{
+	const uint64_t ns = whole(t->ns + t->error_ns);
+
+	return ns < t->cpu_ns ? ns : t->cpu_ns;
+}
+
 bool times_are_told(const struct alloc_times *t)
 {
-	return t->cpu_ns && t->ns >= ALLOC_TIMES_TOLD_NS && t->ns >= (double)t->cpu_ns / 100;
+	return t->cpu_ns && t->ns >= ALLOC_TIMES_TOLD_NS && t->ns >= (double)t->cpu_ns / 100 &&
+	       least(t) > 0;
 }
 
 struct told {
@@ -61,21 +69,18 @@ void times_sentence(const struct alloc_times *t, FILE *out)
 {
 	fprintf(out,
 		"The allocator took about %s (%s to %s), %s of the CPU time with recording (%s%s):",
-		format_ns(whole(t->ns)).s, format_ns(whole(least(t))).s,
-		format_ns(whole(t->ns + t->error_ns)).s, format_percent(whole(t->ns), t->cpu_ns).s,
-		format_ns(t->cpu_ns).s, until(t));
+		format_ns(whole(t->ns)).s, format_ns(whole(least(t))).s, format_ns(most(t)).s,
+		format_percent(whole(t->ns), t->cpu_ns).s, format_ns(t->cpu_ns).s, until(t));
 	put_functions(t, out);
 	fputs(t->of_objects ? "; with --python, Python calls it for each object." : ".", out);
 }
 
 void time_finding_sentence(const struct alloc_times *t, FILE *out)
 {
-	const uint64_t most = whole(t->ns + t->error_ns);
-
 	/* Few long calls, such as those that map memory, make it uncertain. */
 	if (t->error_ns > t->ns / 5)
 		fprintf(out, "%.0f to %s", 100 * least(t) / (double)t->cpu_ns,
-			format_percent(most < t->cpu_ns ? most : t->cpu_ns, t->cpu_ns).s);
+			format_percent(most(t), t->cpu_ns).s);
 	else
 		fprintf(out, "About %s", format_percent(whole(t->ns), t->cpu_ns).s);
 	fprintf(out,

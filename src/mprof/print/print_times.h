@@ -8,7 +8,8 @@
 #include "../pass/analysis.h"
 #include "json.h"
 
-/* Is the estimate known, and worth a sentence: 50 ms and 1 % of the CPU time, or more? */
+/* Is the estimate known, and worth a sentence: 50 ms and 1 % of the CPU time, or more, and
+ * certainly not 0? */
 bool times_are_told(const struct alloc_times *t);
 void times_sentence(const struct alloc_times *t, FILE *out);
 /* If t->high.  TIME_COMMAND: the command, without the file. */
