@@ -163,6 +163,51 @@ test_names_without_those_of_libc() {
 	expect_no_text out '_start'
 }
 
+# Functions that end by jumping to a local one: the call in their caller names them.  Not if a library
+# in between made the call, nor if callers meant different functions.
+test_names_of_jumping_functions() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cat >jumps.c <<-'END'
+		#include <stdlib.h>
+		static __attribute__((noinline)) void *local(long n) { void *p = malloc(n); __asm__(""); return p; }
+		static __attribute__((noinline)) void *shared(long n) { void *p = malloc(n + 8); __asm__(""); return p; }
+		void *jumps(long n) { return local(n); }
+		void *one(long n) { return shared(n); }
+		void *other(long n) { return shared(n); }
+	END
+	cat >between.c <<-'END'
+		void *jumps(long);
+		void *between(long n) { return jumps(n); }
+	END
+	cat >main.c <<-'END'
+		void *jumps(long), *between(long), *one(long), *other(long);
+		int main(int argc, char **argv)
+		{
+			char *all[4];
+			if (argc > 1)
+				return !(all[0] = between(44444));
+			all[0] = jumps(11111), all[1] = one(22222), all[2] = other(22222);
+			return !all[0] + !all[1] + !all[2];
+		}
+	END
+	gcc -O2 -shared -fPIC -s -o libjumps.so jumps.c && gcc -O2 -shared -fPIC -s -o libbetween.so between.c ./libjumps.so &&
+		gcc -g -o whole main.c ./libbetween.so ./libjumps.so &&
+		gcc -g -fno-plt -Wl,-z,now -o direct main.c ./libbetween.so ./libjumps.so || bad 'does not compile'
+	local program
+	for program in whole direct; do
+		"$mprof" record -q -o log -- ./$program
+		hot --wrappers --no-symbol-cache
+		expect_text out '        jumps [libjumps.so]'
+		expect_no_text out 'one [libjumps.so]'
+		expect_text out '        libjumps.so+0x'
+		"$mprof" record -q -o log -- ./$program between
+		hot --wrappers --no-symbol-cache
+		expect_text out 43.4
+		expect_text out '        libjumps.so+0x'
+		expect_no_text out ' [lib'
+	done
+}
+
 # Without its .dwo files, the lines of a program are those of inlined code in headers: they must not
 # make a function look like a library's.  With them, later answers have all again.
 test_names_without_split_dwarf() {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "called.h"
 #include "code.h"
 #include "interpreters.h"
 #include "debuginfod.h"
@@ -35,6 +36,12 @@ struct sym {
 	struct arena arena;
 	struct rewrite *rewrite;
 	struct object *object;
+	struct called *called; /* of each object; NULL until a frame without a name is looked up */
+	uint32_t *caller;      /* by frame: the first in callers[], or 0 */
+	struct sym_caller {
+		uint32_t frame, next; /* next: in callers[], or 0 */
+	} * callers;
+	size_t caller_count, caller_room;
 	const struct sym_lines **answer; /* by frame; NULL: not looked up yet */
 	struct hash formed;		 /* raw name in the arena -> struct name */
 	struct text scratch;
@@ -138,6 +145,8 @@ void sym_close(struct sym *s)
 		return;
 	for (i = 0; s->object && i < s->stacks->objects; i++)
 		object_close(&s->object[i]);
+	for (i = 0; s->called && i < s->stacks->objects; i++)
+		called_release(&s->called[i]);
 	cache_close(s->context.cache);
 	debuginfod_close(s->context.servers);
 	rewrite_release(s->rewrite);
@@ -145,6 +154,9 @@ void sym_close(struct sym *s)
 	text_release(&s->scratch);
 	arena_release(&s->arena);
 	free(s->object);
+	free(s->called);
+	free(s->caller);
+	free(s->callers);
 	free(s->answer);
 	free(s->remark);
 	free(s);
@@ -226,6 +238,71 @@ int sym_order_functions(const struct sym_line *x, const struct sym_line *y)
 	       strcmp(sym_file(x), sym_file(y));
 }
 
+/* ---- names from callers ---- */
+
+#define CALLERS_MOST 64u /* that are examined, of one frame */
+
+/* Adds a frame that calls `frame`, unless it is known. */
+static void add_caller(struct sym *s, uint32_t frame, uint32_t caller)
+{
+	uint32_t n = 0, i;
+
+	for (i = s->caller[frame]; i && s->callers[i].frame != caller; i = s->callers[i].next)
+		n++;
+	if (i || n == CALLERS_MOST)
+		return;
+	GROW(s->callers, s->caller_count + 1, s->caller_room);
+	s->callers[s->caller_count] = (struct sym_caller){ caller, s->caller[frame] };
+	s->caller[frame] = (uint32_t)s->caller_count++;
+}
+
+/* Finds the calls from one object to another. */
+static void find_callers(struct sym *s)
+{
+	const struct stacks *of = s->stacks;
+
+	s->called = must_calloc(of->objects + 1, sizeof(*s->called));
+	s->caller = must_calloc(of->frames + 1, sizeof(*s->caller));
+	GROW(s->callers, 1, s->caller_room);
+	s->caller_count = 1;
+	for (size_t i = 1; i < of->nodes; i++) {
+		const uint32_t frame = of->node[i].frame, outer = of->node[i].parent;
+		const uint32_t caller = outer ? of->node[outer].frame : 0;
+
+		if (caller && of->frame[frame].object != of->frame[caller].object)
+			add_caller(s, frame, caller);
+	}
+}
+
+/*
+ * Returns the function that all callers of a frame without a name meant to call: it ends by jumping
+ * there, or the frame is in a part of it that the compiler put elsewhere.  NULL if that is unknown,
+ * if they meant different ones, or one of a third object, which made the call.
+ */
+static const char *name_by_callers(struct sym *s, uint32_t frame)
+{
+	const uint32_t object = s->stacks->frame[frame].object;
+	const char *name = NULL;
+
+	if (!s->called)
+		find_callers(s);
+	for (uint32_t i = s->caller[frame]; i; i = s->callers[i].next) {
+		const struct stack_frame *f = &s->stacks->frame[s->callers[i].frame];
+		const char *called = NULL;
+
+		if (f->object && !(f->flags & STACK_FRAME_EXACT))
+			called = called_name(&s->called[f->object], &s->context.files,
+					     &s->stacks->object[f->object], f->address);
+		if (!called || (name && strcmp(called, name) != 0))
+			return NULL;
+		name = called;
+	}
+	return name && called_exports(&s->called[object], &s->context.files,
+				      &s->stacks->object[object], name)
+		   ? clean(s, name)
+		   : NULL;
+}
+
 /* ---- answers ---- */
 
 static void address_text(const struct stack_frame *f, const char *module, char *to, size_t room)
@@ -288,12 +365,31 @@ static void show_code(struct sym *s, struct sym_line *line, const char *name)
 	free(text);
 }
 
-static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
+/* Finds the functions of a frame, as object_locations() does. */
+static size_t find_locations(struct sym *s, uint32_t frame, uint64_t address,
+			     struct location location[LOCATIONS_MOST])
 {
+	struct object *o = &s->object[s->stacks->frame[frame].object];
+	size_t n = object_locations(o, address, location);
+	const char *name = n && *location[n - 1].raw ? NULL : name_by_callers(s, frame);
+
+	if (!name)
+		return n;
+	o->unknown--;
+	if (!n)
+		location[n++] = (struct location){ .file = "" };
+	location[n - 1].raw = name;
+	location[n - 1].offset = 0;
+	return n;
+}
+
+static const struct sym_lines *make_lines(struct sym *s, uint32_t frame)
+{
+	const struct stack_frame *f = &s->stacks->frame[frame];
 	struct object *o = &s->object[f->object];
 	struct location location[LOCATIONS_MOST];
 	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
-	size_t i, n = f->object ? object_locations(o, f->address - back, location) : 0;
+	size_t i, n = f->object ? find_locations(s, frame, f->address - back, location) : 0;
 	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
 	const char *code;
 	struct sym_line *line = (struct sym_line *)lines->line;
@@ -336,7 +432,7 @@ static const struct sym_lines *answer(struct sym *s, uint32_t frame)
 		return marker(s, "[lost]");
 	if (!frame)
 		return marker(s, "[unknown]");
-	return make_lines(s, f);
+	return make_lines(s, frame);
 }
 
 const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
