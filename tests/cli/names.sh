@@ -158,6 +158,10 @@ test_names_without_those_of_libc() {
 		expect_text out 'for 53.0 KiB'
 		expect_no_text out 'libc.so.6+0x'
 		expect_no_text err 'libc.so'
+		hot --module libc.so.6
+		expect_text out 'for 288 bytes'
+		expect_no_text out 'for 12.1 KiB'
+		expect_no_text out 'for 53.0 KiB'
 	done
 	expect_text out 'starts+0x'
 	expect_no_text out '_start'

@@ -26,11 +26,6 @@
 #define NONE	    UINT32_MAX
 #define ERROR_SCALE 1024 /* factor of error.*, which may be fractions */
 
-/* A line that the tree omits, such as _start: filters by name match it all the same. */
-struct start {
-	uint32_t node, key; /* in the tree */
-};
-
 struct writer {
 	const struct html_source_data *from;
 	struct html_data *to;
@@ -43,7 +38,6 @@ struct writer {
 	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
 	size_t lines;
 	bool own;		 /* lines of the program's own source are among them */
-	struct interner starts;	 /* struct start: callers of the outermost nodes of the tree */
 	uint32_t *deepest;	 /* keys of lines: call stacks of threads, concatenated */
 	uint64_t *deepest_bytes; /* of the frame of each */
 	size_t deepest_lines, deepest_room, bytes_room, threads;
@@ -58,21 +52,6 @@ struct writer {
 };
 
 /* ---- the tree ---- */
-
-/* Notes the lines of a path that precede its nodes; `node` is the end of the path. */
-static void note_starts(struct writer *w, const struct sym_line *const *line, size_t n,
-			uint32_t node)
-{
-	struct start s;
-	size_t i;
-
-	while (node && w->tree.node[node].parent)
-		node = w->tree.node[node].parent;
-	for (i = 0; node && i < n; i++) {
-		s = (struct start){ node, line_interner_id(&w->tree.lines, line[i]) };
-		interner_id(&w->starts, &s, sizeof(s));
-	}
-}
 
 /* Returns the sites in the order of their stacks: those that follow each other share most callers.
  */
@@ -110,7 +89,6 @@ static void make_tree(struct writer *w)
 		skip = paths_start_lines(path.line, path.count);
 		w->node_of[i] =
 		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
-		note_starts(w, path.line, skip, w->node_of[i]);
 	}
 	free(path.line);
 	free(site);
@@ -420,20 +398,17 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 		add_source(w, line);
 }
 
-/* Puts the lines of visible nodes, in the order of their first use; then the starts. */
+/* Puts the lines of visible nodes, in the order of their first use. */
 static void put_lines(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "line.function", "line.file", "line.line",
 					    "line.module", "line.library" };
-	static const char *const start_name[] = { "start.node", "start.line" };
 	static const char *const deepest_name[] = { "deepest.lines", "deepest.asked",
 						    "deepest.line", "deepest.bytes" };
 	static const char *const interval_name[] = { "interval.count", "interval.ns",
 						     "interval.deepest" };
-	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } },
-		    deepest[2] = { { .data = NULL } };
-	struct start s;
-	size_t i, starts = 0;
+	struct blob part[5] = { { .data = NULL } }, deepest[2] = { { .data = NULL } };
+	size_t i;
 
 	for (i = 1; i < w->to->nodes && !w->own; i++)
 		w->own = profile_is_own(
@@ -441,22 +416,12 @@ static void put_lines(struct writer *w, struct blob *b)
 		    line_interner_line(&w->tree.lines, w->tree.node[w->order[i]].key));
 	for (i = 1; i < w->to->nodes; i++)
 		put_line(w, part, w->tree.node[w->order[i]].key);
-	for (i = 1; i <= w->starts.count; i++) {
-		memcpy(&s, interner_text(&w->starts, (uint32_t)i), sizeof(s));
-		if (w->page[s.node] == NONE)
-			continue;
-		put_line(w, part, s.key);
-		blob_number(&start[0], w->page[s.node]);
-		blob_number(&start[1], w->line[s.key]);
-		starts++;
-	}
 	for (i = 0; i < w->deepest_lines; i++) {
 		put_line(w, part, w->deepest[i]);
 		blob_number(&deepest[0], w->line[w->deepest[i]]);
 		blob_number(&deepest[1], w->deepest_bytes[i]);
 	}
 	put_columns(w, b, name, part, 5, w->lines);
-	put_columns(w, b, start_name, start, 2, starts);
 	put_columns(w, b, deepest_name, w->deepest_length, 2, w->threads);
 	put_columns(w, b, deepest_name + 2, deepest, 2, w->deepest_lines);
 	put_columns(w, b, interval_name, w->intervals, 1, w->threads);
@@ -791,7 +756,6 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	calltree_release(&w.tree);
 	interner_release(&w.text);
 	interner_release(&w.files);
-	interner_release(&w.starts);
 	free(w.node_of);
 	free(w.page);
 	free(w.order);

@@ -497,7 +497,8 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 	want |= t->options.function ? PATH_MARK_FUNCTION : 0;
 	want |= t->options.file ? PATH_MARK_FILE : 0;
 	want |= t->options.module ? PATH_MARK_MODULE : 0;
-	for (i = 0; i < path->all && (t->options.without || (have & want) != want); i++) {
+	i = paths_start_lines(path->line, path->all);
+	for (; i < path->all && (t->options.without || (have & want) != want); i++) {
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 

@@ -115,7 +115,8 @@ bool paths_surrounds(struct profile_paths *t, uint32_t frame, bool *in_script);
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 /* Returns a path that stays valid. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
-/* Does a line of it match each of --function, --file and --module, and none match --without? */
+/* Does a line of it, but for those that start the program, match each of --function, --file and
+ * --module, and none match --without? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
 /* Returns the number of lines at the outer end that only start a program or a thread (_start,
  * start_thread, what Rust's std does before main); at least one line remains. */

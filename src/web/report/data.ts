@@ -51,7 +51,6 @@ export interface Data {
 	text: string[]; // [0] is ""
 	line: { function: Uint32Array; file: Uint32Array; line: Uint32Array; module: Uint32Array; library: Uint8Array };
 	source: { file: Uint32Array; text: Uint32Array; why: Uint32Array; change: Uint32Array }; // numbers of texts
-	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes but are not nodes
 	thread: { number: Uint32Array; process: Uint32Array }; // by number in the run
 	// Call stacks of head.stacks.rows: lengths, and lines outermost first, with the bytes of their frames.
 	interval: { count: Uint32Array; ns: Float64Array; deepest: Float64Array };
@@ -147,7 +146,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
-	const shares = count.get("share.node") ?? 0, starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
+	const shares = count.get("share.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
 		share: { sample: new Uint32Array(shares), node: new Uint32Array(shares), bytes: new Float64Array(shares) },
 		head, text: [], points, cells, own: {}, extreme: {}, error: {}, point: {},
@@ -161,7 +160,6 @@ export async function load(document: Document = globalThis.document): Promise<Da
 			module: new Uint32Array(lines + 1), library: new Uint8Array(lines + 1),
 		},
 		source: { file: new Uint32Array(files), text: new Uint32Array(files), why: new Uint32Array(files), change: new Uint32Array(files) },
-		start: { node: new Uint32Array(starts), line: new Uint32Array(starts) },
 		thread: { number: new Uint32Array(threads), process: new Uint32Array(threads) },
 		parent: new Uint32Array(n), end: new Uint32Array(n), depth: new Uint16Array(n), lineOf: new Uint32Array(n),
 		cell: {
@@ -174,7 +172,6 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const to: { [name: string]: any } = {
 		"node.up": up, "node.line": data.lineOf.subarray(1),
 		"share.sample": data.share.sample, "share.node": data.share.node, "share.bytes": data.share.bytes,
-		"start.node": data.start.node, "start.line": data.start.line,
 		"interval.count": data.interval.count, "interval.ns": data.interval.ns, "interval.deepest": data.interval.deepest,
 		"deepest.lines": data.deepest.lines, "deepest.asked": data.deepest.asked, "deepest.line": data.deepest.line, "deepest.bytes": data.deepest.bytes,
 		"thread.number": data.thread.number, "thread.process": data.thread.process,

@@ -249,10 +249,9 @@ export function linesThat(d: Data, of: Uint32Array, test: (text: string) => bool
 	});
 }
 
-// Nodes with a matching line in their stack, including the callers of main.
+// Nodes with a matching line in their stack.
 function nodesThrough(d: Data, lines: Uint8Array): Uint8Array {
 	const inside = new Uint8Array(d.head.nodes);
-	d.start.node.forEach((node, i) => inside[node] |= lines[d.start.line[i]]);
 	for (let i = 1; i < inside.length; i++)
 		inside[i] |= lines[d.lineOf[i]] | inside[d.parent[i]];
 	return inside;
