@@ -21,6 +21,9 @@ static struct {
 	DEFLATE_FUNCTIONS(LATE_MEMBER)
 } deflate;
 
+/* The most that deflate can save.  A damaged file may claim anything. */
+#define RATIO_MOST 1032u
+
 /* elf.h of older C libraries does not have it. */
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -75,10 +78,10 @@ static void *contents(Elf *elf, Elf_Scn *section, const Elf_Data *data, size_t *
 	GElf_Chdr h;
 	void *to;
 
-	if (!gelf_getchdr(section, &h) || data->d_size <= head)
+	if (!gelf_getchdr(section, &h) || data->d_size <= head ||
+	    h.ch_size / RATIO_MOST > data->d_size)
 		return NULL;
 	*bytes = h.ch_size;
-	/* The limit of memory bounds what a damaged file may claim. */
 	to = malloc(h.ch_size);
 	if (to && inflate(h.ch_type, (char *)data->d_buf + head, data->d_size - head, to, *bytes))
 		return to;
