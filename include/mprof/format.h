@@ -387,8 +387,8 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 struct mprof_step {
 	int64_t live_bytes, live_calls; /* most live bytes in the step, and the live calls then */
 	uint64_t ticks;			/* when */
-	uint64_t resident, mapped; /* memory of the process at the end of the step, or if that is
-				      not known, at least; 0 = unknown */
+	uint64_t resident, mapped; /* memory of the process at the end of the step, or an estimate
+				      (FORMAT.md); 0 = unknown */
 	uint64_t calls, bytes;	   /* blocks allocated up to the end of the step */
 	uint32_t stack;		   /* the stack that allocated then; 0 = none or unknown */
 	uint32_t reserved;

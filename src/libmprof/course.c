@@ -105,6 +105,7 @@ static void look_at_memory(struct mp_course *l)
 {
 	uint64_t mapped, resident;
 
+	l->live_bytes = __atomic_load_n(&l->heap->live_bytes, __ATOMIC_RELAXED);
 	l->resident = l->mapped = 0;
 	if (mp_memory_pages(&mapped, &resident) == 0) {
 		l->mapped = mapped * mp_page();
@@ -129,22 +130,29 @@ static struct mprof_course *course_new(uint64_t now, struct mprof_heap_totals *h
 	return c;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* Estimates a size in a pause: before, and after it.  0 if one of them is unknown.  grown: what
+ * became live after `before`, and is taken to have been written at once. */
+static uint64_t size_between(uint64_t before, uint64_t after, uint64_t grown)
 {
-	return a < b ? a : b;
+	const uint64_t size = before ? before + grown : 0;
+
+	return size < after ? size : after;
 }
 
 /*
- * Closes the step, which `now` is not in.  before: at the last call.  Of the steps without calls,
- * only the last one has just ended; how large the process was in others is not known.
+ * Closes the step, which `now` is not in.  before: when the last step was closed.  Of the steps
+ * without calls, only the last one has just ended; how large the process was in others is not
+ * known.
  */
 static void close_step_at(uint64_t now, struct mprof_step *s, const struct mp_course *before)
 {
 	const struct mp_course *l = &mp_local->course;
 	const int just = now - step_end(l->at) < l->at->step_ticks;
+	const int64_t grown = l->live_bytes - before->live_bytes;
+	const uint64_t more = grown > 0 ? (uint64_t)grown : 0;
 
-	s->resident = just ? l->resident : least(before->resident, l->resident);
-	s->mapped = just ? l->mapped : least(before->mapped, l->mapped);
+	s->resident = just ? l->resident : size_between(before->resident, l->resident, more);
+	s->mapped = just ? l->mapped : size_between(before->mapped, l->mapped, more);
 	close_step(l->at, s);
 }
 

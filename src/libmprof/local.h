@@ -45,7 +45,9 @@ struct mp_course {
 	struct mprof_course *at;
 	const struct mprof_heap_totals *heap; /* whose course it is; NULL = none yet */
 	uint32_t room;
-	uint64_t resident, mapped; /* bytes at the last call; 0 = unknown */
+	/* Bytes when the last step was closed, or at the first call; sizes: 0 = unknown */
+	uint64_t resident, mapped;
+	int64_t live_bytes;
 };
 
 /* State of budget.c: the file and this process's part of it at its last step. */

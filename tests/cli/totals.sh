@@ -499,7 +499,8 @@ E
 	expect_no_text out 'growing'
 }
 
-# How large a process was is known only at calls: those of mmap, too, but not between two of them.
+# How large a process was is known only at calls: those of mmap, too, but not between two of them;
+# what it allocated is taken to have been written at once.
 test_totals_of_resident_memory() {
 	cat >grows.c <<'E'
 #include <stdlib.h>
@@ -510,6 +511,13 @@ test_totals_of_resident_memory() {
 static void *map(void) { return mmap(NULL, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 int main(int argc, char **argv)
 {
+	if (argc > 2) {
+		char *block = malloc(20 * PART);
+		memset(block, 1, 20 * PART);
+		usleep(200000);
+		free(block);
+		return 0;
+	}
 	char *p = argc > 1 ? mmap(NULL, 20 * PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
 	for (int i = 0; i < 20; i++) {
 		memset(p ? p + i * PART : map(), 1, PART);
@@ -531,6 +539,8 @@ E
 	expect_same 'without calls' "$(($(steps_with 0 20000000) >= 6 && $(steps_with 20000000 100000000) <= 2))" 1
 	expect_same 'what the last call allocates' "$(jq '[.course[] | select(.allocated_bytes > 0)] | length == 1 and .[0].from_ns > 200000000' json)" true
 	expect_same 'times' "$(jq '[.course[] | .at_ns >= .from_ns and .at_ns <= .to_ns] | all' json)" true
+	profile_of ./grows in one
+	expect_same 'what it allocated before a pause' "$(($(steps_with 40000000 100000000) >= 6)) $(steps_with 0 40000000)" '1 0'
 }
 
 # A profile does not take for freed memory what was never freed.
