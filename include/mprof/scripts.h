@@ -36,10 +36,10 @@ static inline const char *mprof_map_name(unsigned file)
 #define MPROF_SCRIPT_STUB	32u	    /* bytes of a stub, and of its description */
 #define MPROF_SCRIPT_MARK	0x6d707266u
 
-/* Describes the stub MPROF_SCRIPT_CHUNK bytes before it. */
 /* Versions of CPython of which `mprof attach --python` reads what runs, in words. */
 #define MPROF_SCRIPT_ATTACHED "3.11 to 3.15"
 
+/* Describes the stub MPROF_SCRIPT_CHUNK bytes before it. */
 struct mprof_script {
 	uint64_t lines;	      /* the address that stands for its first line */
 	const uint16_t *line; /* by instruction, from the first line; NULL if unknown */
