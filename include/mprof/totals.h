@@ -359,8 +359,10 @@ MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, voi
 {
 	struct live_entry e = l->old;
 
-	if (!old)
+	if (!old) { /* so profile_resize_begins() was not called */
 		e.a = 0;
+		profile_look(mprof_ticks());
+	}
 	profile_count(l, fn, ptr ? size : 0, !ptr && size);
 	l->last = NULL;
 	if (mprof_unlikely(!ptr && size && e.a))
