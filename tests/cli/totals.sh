@@ -568,4 +568,31 @@ E
 	has_gaps() { run "$mprof" report file && has_words out 'MiB was gaps beside aligned blocks. This lasted'; }
 	again_until has_gaps profile_of ./aligned
 	expect_words out 'MiB was gaps beside aligned blocks. This lasted'
+	# Few of them have small gaps.
+	cat >deep.c <<'E'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int deep(int n)
+{
+	volatile char part[64 << 10];
+	memset((char *)part, 1, sizeof(part));
+	if (n)
+		return deep(n - 1) + part[5];
+	free(malloc(64));
+	usleep(100000);
+	free(malloc(64));
+	return part[7];
+}
+int main(void)
+{
+	free(aligned_alloc(64, 64));
+	return deep(400) == 1;
+}
+E
+	compile deep
+	is_stack() { run "$mprof" report file && has_words out 'MiB was its stack or memory that the allocator took in advance. This lasted'; }
+	ulimit -Ss 65536
+	again_until is_stack profile_of ./deep
+	expect_words out 'MiB was its stack or memory that the allocator took in advance. This lasted'
 }

@@ -61,13 +61,15 @@ static uint64_t freed_bytes(const struct site_values *all)
 	return all->freed_bytes + all->slack + HEADER * all->freed_calls;
 }
 
-static bool has_aligned(const struct site_lanes *lanes)
+/* How much lies beside aligned blocks, at most: of memory that was not used before, only the page
+ * with the block's header, and the one with its end. */
+static uint64_t gap_bytes(const struct site_lanes *lanes)
 {
-	bool has = false;
+	uint64_t calls = 0;
 
 	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
-		has |= heap_aligns(fn) && lanes->fn[fn].calls;
-	return has;
+		calls += heap_aligns(fn) ? lanes->fn[fn].calls : 0;
+	return calls * 2 * RESIDENT_PAGE;
 }
 
 void larger_find(struct larger *f, const struct analysis *a, const struct trace *t,
@@ -90,7 +92,7 @@ void larger_find(struct larger *f, const struct analysis *a, const struct trace 
 		f->mapper = mapper_of_sites(&a->whole, names, f->rest / 2);
 	}
 	f->freed = freed_bytes(&a->whole.total) >= f->rest / 2;
-	f->aligned = has_aligned(lanes) || (a->whole.totals.estimated && !f->freed);
+	f->aligned = gap_bytes(lanes) >= f->rest / 2 || (a->whole.totals.estimated && !f->freed);
 	f->maps = a->whole.total.map_calls || a->whole.totals.estimated;
 	f->threads = lanes->threads > a->tree.processes;
 	free(lanes);

@@ -29,11 +29,11 @@ struct larger {
 	uint64_t resident, live, needed, rest;
 	uint64_t code; /* bytes of objects and of mprof itself */
 	uint64_t held_ns, of_ns;
-	bool freed;		     /* half of rest may have been freed */
-	bool aligned;		     /* there are aligned blocks; without `freed` also if unknown */
-	bool maps;		     /* the program mapped memory itself, or may have */
-	bool threads;		     /* it had several */
-	bool missing;		     /* some of its calls may not have been recorded */
+	bool freed;   /* half of rest may have been freed */
+	bool aligned; /* ... lie beside aligned blocks; without `freed` also if unknown */
+	bool maps;    /* the program mapped memory itself, or may have */
+	bool threads; /* it had several */
+	bool missing; /* some of its calls may not have been recorded */
 	const struct mapper *mapper; /* the runtime that mapped at least half of rest, or NULL */
 };
 
