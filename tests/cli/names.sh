@@ -127,6 +127,37 @@ test_names_of_a_program_without_proc() {
 	done
 }
 
+# Of a stripped object, three files are open; the soft limit is often too low for many of them.
+test_names_of_many_objects() {
+	local i
+	cat >get.c <<-'END'
+		#include <stdlib.h>
+		void *get(void) { return malloc(10); }
+	END
+	cat >many.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			char name[64];
+			for (int i = 0; i < 100; i++) {
+				snprintf(name, sizeof(name), "./get%d.so", i);
+				((void *(*)(void))dlsym(dlopen(name, RTLD_NOW), "get"))();
+			}
+			return 0;
+		}
+	END
+	gcc -g -O0 -shared -fPIC -o get.so get.c && gcc -g -o many many.c -ldl || bad 'does not compile'
+	objcopy --only-keep-debug get.so get.debug
+	strip get.so
+	objcopy --add-gnu-debuglink=get.debug get.so
+	for ((i = 0; i < 100; i++)); do cp get.so get$i.so; done
+	run "$mprof" record -q -o log -- ./many
+	ulimit -Sn 64
+	run "$mprof" report hot --top 0 --no-symbol-cache log
+	expect_same 'objects with lines' "$(grep -c 'get (get.c:2)' out)" 100
+}
+
 # Most machines have no debug file of libc, whose code that calls main and threads has no exported
 # names, and programs of distributions are stripped: no stack shows how they were started.
 test_names_without_those_of_libc() {
