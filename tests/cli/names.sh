@@ -127,6 +127,22 @@ test_names_of_a_program_without_proc() {
 	done
 }
 
+# What remains of the debug information may be that of frames: the rest is in the debug file.
+test_names_beside_debug_frame() {
+	cat >framed.c <<-'END'
+		#include <stdlib.h>
+		__attribute__((noipa)) static void *get(void) { return malloc(10); }
+		int main(void) { return !get(); }
+	END
+	gcc -g -O0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -o framed framed.c || bad 'does not compile'
+	objcopy --only-keep-debug framed framed.debug
+	strip --keep-section=.debug_frame framed
+	objcopy --add-gnu-debuglink=framed.debug framed
+	run "$mprof" record -q -o log -- ./framed
+	run "$mprof" report hot --no-symbol-cache log
+	expect_text out 'get (framed.c:2)'
+}
+
 # Of a stripped object, three files are open; the soft limit is often too low for many of them.
 test_names_of_many_objects() {
 	local i

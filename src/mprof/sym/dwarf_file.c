@@ -133,11 +133,23 @@ static void decompress_all(struct dwarf_file *f, Elf *elf)
 	}
 }
 
+/* Stripped objects of some distributions still have .debug_frame, which suffices for libdw. */
+static bool has_units(Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+
+	return !dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL);
+}
+
 void dwarf_file_of(struct dwarf_file *f, Elf *elf)
 {
 	*f = (struct dwarf_file){ 0 };
 	decompress_all(f, elf);
 	f->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (f->dwarf && !has_units(f->dwarf)) {
+		dwarf_end(f->dwarf);
+		f->dwarf = NULL;
+	}
 }
 
 void dwarf_file_open(struct dwarf_file *f, int fd)

@@ -6,7 +6,8 @@
  * more time than all that is read from it.  Here libdeflate does it in a third of the time, and
  * zstd is read with any version of libdw.  Sections that mprof never reads are left out.
  *
- * Errors: .dwarf is NULL.  A section that cannot be decompressed here is left to libdw.
+ * Errors: .dwarf is NULL, as without functions and lines.  A section that cannot be decompressed
+ * here is left to libdw.
  */
 #pragma once
 
