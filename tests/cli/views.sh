@@ -720,6 +720,26 @@ END
 	expect_words out '0 calls of 1 were temporary: freed by the thread that allocated them in its very next call. To count'
 }
 
+# In a damaged profile, a stack may have bytes without calls.
+test_views_of_bytes_without_calls() {
+	cat >none.c <<'END'
+#include <stdlib.h>
+static void some(void) { for (int i = 0; i < 5; i++) free(malloc(100 + i * 1000)); }
+int main(void)
+{
+	some();
+	free(malloc(10));
+	return 0;
+}
+END
+	compile none
+	"$mprof" profile -q -o file -- ./none
+	perl -0777 -pi -e 's/\Q${\pack("QQ", 5, 10500)}/pack("QQ", 0, 10500)/e' file
+	run "$mprof" report hot --sort total file
+	expect_status 0
+	expect_words out '10.3 KiB >99 % in 0 calls [stack:'
+}
+
 # Stacks without a thousandth of the figure do not fill the screen.
 test_views_without_a_tail() {
 	cat >tail.c <<'END'

@@ -36,7 +36,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 	else
 		snprintf(what, sizeof(what), "for %s", format_bytes(g->v->bytes).s);
 	n = snprintf(t.s, sizeof(t.s), "%s", what);
-	if (g->v->calls != 1)
+	if (g->v->calls > 1) /* none: the profile is damaged */
 		n += put_sizes(t.s + n, sizeof(t.s) - (size_t)n, g->v);
 	if (g->v->local_bytes && g->v->bytes / g->v->local_bytes >= RECYCLED)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; at most %s live at once",
