@@ -561,8 +561,8 @@ int main(void) { for (;;) pause(); }' >pauses.c
 	pid=$!
 	wait_for eval '[ "$(readlink /proc/'$pid'/exe)" = "$PWD/pauses" ]'
 	attach_refused 3 'it is statically linked' "$pid"
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" attach -o /dev/null "$pid"
-	if [ "$(id -u)" = 0 ]; then
+	if nobody_can_run; then
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" attach -o /dev/null "$pid"
 		expect_status 3
 		expect_text err "cannot examine process $pid: it runs as user root; run mprof as this user"
 	fi
