@@ -57,7 +57,7 @@ export function jumpAt(d: Data, point: number): Jump | undefined {
 export const stacksOf = (j: Jump): Partial<State> => ({ from: j.from, to: j.to, exact: null, ...(j.change > 0
 	? { page: "flame", measure: measures.find(m => m.key == "kept") ?? measures[0] } : { page: "compare", with: -1 }) });
 
-// Whose blocks most of it was; line -1: most were live when their process ended.
+// Whose blocks most of it was; line -1: most were live when their program ended, by exec or with its process.
 interface Row extends Jump { line: number; bytes: number; all: number }
 
 // The blocks that a rise added and kept, or that a fall ended, by function.
@@ -69,7 +69,7 @@ function rowsOf(v: View, jumps: Jump[]): Row[] {
 		for (let i = 0; i < d.cells; i++) {
 			if (j.change > 0 ? birth[i] <= j.from || birth[i] > j.to || death[i] <= j.to : birth[i] > j.from || death[i] <= j.from || death[i] > j.to)
 				continue;
-			const key = j.change < 0 && life[i] == d.head.never_freed ? -1 : v.keys[d.lineOf[owner[node[i]]]];
+			const key = j.change < 0 && life[i] >= d.head.never_freed ? -1 : v.keys[d.lineOf[owner[node[i]]]];
 			sums.set(key, (sums.get(key) ?? 0) + d.cell.bytes[i]);
 			all += d.cell.bytes[i];
 		}
@@ -86,7 +86,7 @@ function when(from: number, to: number): string {
 
 export function jumps(v: View): HTMLElement {
 	const { d } = v, rows = rowsOf(v, jumpsOf(d)), ns = (p: number) => p < 0 ? 0 : d.point.ns[p], steps = Math.ceil(d.points / PARTS);
-	const largest = Math.max(1, ...rows.map(r => Math.abs(r.change))), most = (r: Row) => r.line < 0 ? "live when their process ended" : r.line ? labelOf(d, r.line) : "no stack", open = (r: Row, text: string, title: string) =>
+	const largest = Math.max(1, ...rows.map(r => Math.abs(r.change))), most = (r: Row) => r.line < 0 ? "live when their program ended" : r.line ? labelOf(d, r.line) : "no stack", open = (r: Row, text: string, title: string) =>
 		el("button", { type: "button", class: "name", title, click: () => v.set(stacksOf(r)) }, text);
 	return el("section", { class: "jumps" }, el("h2", {}, "Jumps"),
 		el("p", {}, `Where live bytes rose or fell by at least ${100 * LEAST} % of the peak within ${count(steps)} of the ${count(d.points)} steps of the timeline. ` +
