@@ -266,8 +266,10 @@ export class Timeline {
 		const lines = Math.min(LINES, Math.floor((this.height - 28) / APART)), step = Math.max(1, this.curve?.unit == "count" ? roundUp(most / lines) : 2 ** Math.ceil(Math.log2(most / lines))), list: [number, number][] = [];
 		for (let n = step; this.y(n, most) > 22; n += step)
 			list.push([n, Math.round(this.y(n, most))]);
-		if (!list.length && step > 1) // it is too near the top
-			list.push([step / 2, Math.round(this.y(step / 2, most))]);
+		if (!list.length && step > 1) { // it is too near the top; counts are whole
+			const half = Math.floor(step / 2);
+			list.push([half, Math.round(this.y(half, most))]);
+		}
 		return list;
 	}
 
