@@ -424,9 +424,9 @@ static void put_verdict(const struct diff *d, FILE *out)
 		put_all_moved(d, other, n, &p);
 	}
 	if (!n)
-		paragraph_add(&p, diff_of_samples(d)
-				      ? "No figure changed by more than the error of samples"
-				      : "No figure changed by 1 %% or more");
+		paragraph_add(
+		    &p, "No figure %schanged by %s", diff_resident_moved(d) ? "of blocks " : "",
+		    diff_of_samples(d) ? "more than the error of samples" : "1 % or more");
 	else
 		*p.text = (char)toupper(*p.text);
 	paragraph_add(&p, ".");
