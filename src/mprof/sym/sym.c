@@ -48,11 +48,11 @@ struct sym {
 	struct sym_remark *remark;
 };
 
-/* Raises the limit of open files: of an object there are its file, the debug file for names and for
- * lines, and dwz's file.  A thousand objects are not unusual. */
+/* Raises the limit of open files: of an object there are its file, for symbols and for calls, the
+ * debug file for names and for lines, and dwz's file.  A thousand objects are not unusual. */
 static void allow_files(size_t objects)
 {
-	rlim_t wanted = 4 * (rlim_t)objects + 64;
+	rlim_t wanted = 5 * (rlim_t)objects + 64;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
