@@ -215,7 +215,7 @@ test_names_without_those_of_libc() {
 }
 
 # Functions that end by jumping to a local one: the call in their caller names them.  Not if a library
-# in between made the call, nor if callers meant different functions.
+# in between made the call, nor if callers meant different functions, or called the local one.
 test_names_of_jumping_functions() {
 	[ "$(uname -m)" = x86_64 ] || return 0
 	cat >jumps.c <<-'END'
@@ -225,20 +225,26 @@ test_names_of_jumping_functions() {
 		void *jumps(long n) { return local(n); }
 		void *one(long n) { return shared(n); }
 		void *other(long n) { return shared(n); }
+		static __attribute__((noinline)) void *both(long n) { void *p = malloc(n + 16); __asm__(""); return p; }
+		void *first(long n) { return both(n); }
+		int second(long n) { return !both(n); }
+		int third(long n) { return !jumps(n); }
 	END
 	cat >between.c <<-'END'
 		void *jumps(long);
 		void *between(long n) { return jumps(n); }
 	END
 	cat >main.c <<-'END'
-		void *jumps(long), *between(long), *one(long), *other(long);
+		void *jumps(long), *between(long), *one(long), *other(long), *first(long);
+		int second(long), third(long);
 		int main(int argc, char **argv)
 		{
 			char *all[4];
 			if (argc > 1)
 				return !(all[0] = between(44444));
 			all[0] = jumps(11111), all[1] = one(22222), all[2] = other(22222);
-			return !all[0] + !all[1] + !all[2];
+			all[3] = first(33333);
+			return !all[0] + !all[1] + !all[2] + !all[3] + second(33333) + third(11111);
 		}
 	END
 	gcc -O2 -shared -fPIC -s -o libjumps.so jumps.c && gcc -O2 -shared -fPIC -s -o libbetween.so between.c ./libjumps.so &&
@@ -250,6 +256,8 @@ test_names_of_jumping_functions() {
 		hot --wrappers --no-symbol-cache
 		expect_text out '        jumps [libjumps.so]'
 		expect_no_text out 'one [libjumps.so]'
+		expect_no_text out 'first [libjumps.so]'
+		[ "$(grep -c 'jumps \[libjumps.so\]' out)" = 2 ] || bad "$(cat out)"
 		expect_text out '        libjumps.so+0x'
 		"$mprof" record -q -o log -- ./$program between
 		hot --wrappers --no-symbol-cache

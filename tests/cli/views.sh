@@ -442,8 +442,10 @@ test_views_filters() {
 	expect_same file "$(list_rows)" 'often 500'
 	list hot --file store.c --kind calloc,realloc
 	expect_same kind "$(list_rows)" 'main 20, once 1'
-	list hot --module 'libc*' --function B
+	list hot --module 'store*' --function B
 	expect_same 'all must be met' "$(list_rows)" 'B 1'
+	list hot --module 'libc*' --function B
+	expect_same 'the callers of main are no part of a stack' "$(list_rows)" ''
 	# What --without leaves out and what --function shows are all of it.
 	list hot --without often
 	expect_same without "$(json answer '.total.figures.calls')" 74

@@ -53,9 +53,11 @@ static void open_file(struct called *c, const struct files *files, const struct 
 		return;
 	elf_version(EV_CURRENT);
 	c->elf = elf_begin(c->fd, ELF_C_READ_MMAP, NULL);
-	if (!c->elf || !gelf_getehdr(c->elf, &file) || file.e_machine != EM_X86_64)
-		return;
-	while ((section = elf_nextscn(c->elf, section)))
+	if (!c->elf || !gelf_getehdr(c->elf, &file) || file.e_machine != EM_X86_64) {
+		elf_end(c->elf);
+		c->elf = NULL;
+	}
+	while (c->elf && (section = elf_nextscn(c->elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA)
 			add_slots(c, section, &header);
 	SORT(c->slot, c->slots, by_slot);
@@ -128,23 +130,42 @@ static const char *name_of_entry(const struct called *c, uint64_t address)
 	return name_of_slot(c, relative(code + at + 2, address + at + 6));
 }
 
+enum { CALL = 5, CALL_SLOT = 6 }; /* bytes of call function, and of call *slot(%rip) */
+
+/* Reads the code before a return address. */
+static bool read_call(struct called *c, const struct files *files, const struct stack_object *of,
+		      uint64_t address, uint8_t code[CALL_SLOT])
+{
+	if (!c->opened)
+		open_file(c, files, of);
+	return c->elf && address >= CALL_SLOT && read_code(c, address - CALL_SLOT, code, CALL_SLOT);
+}
+
 const char *called_name(struct called *c, const struct files *files, const struct stack_object *of,
 			uint64_t address)
 {
-	enum { CALL = 5, CALL_SLOT = 6 }; /* bytes of call entry, and of call *slot(%rip) */
 	uint8_t code[CALL_SLOT];
 
-	if (!c->opened)
-		open_file(c, files, of);
-	if (!c->slots || address < CALL_SLOT || !read_code(c, address - CALL_SLOT, code, CALL_SLOT))
+	if (!read_call(c, files, of, address, code))
 		return NULL;
 	if (code[0] == 0xff && code[1] == 0x15)
 		return name_of_slot(c, relative(code + 2, address));
-	return code[1] == 0xe8 ? name_of_entry(c, relative(code + 2, address)) : NULL;
+	return code[CALL_SLOT - CALL] == 0xe8 ? name_of_entry(c, relative(code + 2, address))
+					      : NULL;
 }
 
-bool called_exports(struct called *c, const struct files *files, const struct stack_object *of,
-		    const char *name)
+uint64_t called_address(struct called *c, const struct files *files, const struct stack_object *of,
+			uint64_t address)
+{
+	uint8_t code[CALL_SLOT];
+
+	return read_call(c, files, of, address, code) && code[CALL_SLOT - CALL] == 0xe8
+		   ? relative(code + 2, address)
+		   : 0;
+}
+
+uint64_t called_export(struct called *c, const struct files *files, const struct stack_object *of,
+		       const char *name)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -164,8 +185,8 @@ bool called_exports(struct called *c, const struct files *files, const struct st
 					     : elf_strptr(c->elf, header.sh_link, sym.st_name);
 
 			if (is && !strcmp(is, name))
-				return true;
+				return sym.st_value;
 		}
 	}
-	return false;
+	return 0;
 }

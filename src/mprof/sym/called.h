@@ -19,8 +19,8 @@
 
 struct called {
 	bool opened;
-	int fd; /* -1: no file */
-	Elf *elf;
+	int fd;		     /* -1: no file */
+	Elf *elf;	     /* NULL: not x86-64 */
 	struct called_slot { /* of the global offset table */
 		uint64_t address;
 		const char *name; /* in the file */
@@ -33,6 +33,10 @@ void called_release(struct called *c);
  * address) calls; it lives as long as c.  NULL if it is unknown. */
 const char *called_name(struct called *c, const struct files *files, const struct stack_object *of,
 			uint64_t address);
-/* Does the object export a function of this name? */
-bool called_exports(struct called *c, const struct files *files, const struct stack_object *of,
-		    const char *name);
+/* Returns where the function is that this call calls directly, in the same object; 0 if it does
+ * not. */
+uint64_t called_address(struct called *c, const struct files *files, const struct stack_object *of,
+			uint64_t address);
+/* Returns where the object has the function that it exports under this name; 0 if it has none. */
+uint64_t called_export(struct called *c, const struct files *files, const struct stack_object *of,
+		       const char *name);

@@ -256,7 +256,12 @@ static void add_caller(struct sym *s, uint32_t frame, uint32_t caller)
 	s->caller[frame] = (uint32_t)s->caller_count++;
 }
 
-/* Finds the calls from one object to another. */
+static bool is_between_objects(const struct stacks *of, uint32_t frame, uint32_t caller)
+{
+	return of->frame[frame].object != of->frame[caller].object;
+}
+
+/* Finds what calls the frames that another object calls. */
 static void find_callers(struct sym *s)
 {
 	const struct stacks *of = s->stacks;
@@ -265,13 +270,36 @@ static void find_callers(struct sym *s)
 	s->caller = must_calloc(of->frames + 1, sizeof(*s->caller));
 	GROW(s->callers, 1, s->caller_room);
 	s->caller_count = 1;
-	for (size_t i = 1; i < of->nodes; i++) {
-		const uint32_t frame = of->node[i].frame, outer = of->node[i].parent;
-		const uint32_t caller = outer ? of->node[outer].frame : 0;
+	for (int same = 0; same < 2; same++)
+		for (size_t i = 1; i < of->nodes; i++) {
+			const uint32_t frame = of->node[i].frame, outer = of->node[i].parent;
+			const uint32_t caller = outer ? of->node[outer].frame : 0;
 
-		if (caller && of->frame[frame].object != of->frame[caller].object)
-			add_caller(s, frame, caller);
-	}
+			if (caller &&
+			    (same ? s->caller[frame] != 0 : is_between_objects(of, frame, caller)))
+				add_caller(s, frame, caller);
+		}
+}
+
+/* Returns the function of any object that a frame calls by name; NULL if it is unknown. */
+static const char *called_by(struct sym *s, const struct stack_frame *f)
+{
+	return f->object && !(f->flags & STACK_FRAME_EXACT)
+		   ? called_name(&s->called[f->object], &s->context.files,
+				 &s->stacks->object[f->object], f->address)
+		   : NULL;
+}
+
+/* Does this caller of a frame in its own object call the function at `entry`, if not by name? */
+static bool calls(struct sym *s, const struct stack_frame *f, const char *name, uint64_t entry)
+{
+	const char *called = called_by(s, f);
+
+	if (called)
+		return !strcmp(called, name);
+	return !(f->flags & STACK_FRAME_EXACT) &&
+	       called_address(&s->called[f->object], &s->context.files,
+			      &s->stacks->object[f->object], f->address) == entry;
 }
 
 /*
@@ -281,26 +309,30 @@ static void find_callers(struct sym *s)
  */
 static const char *name_by_callers(struct sym *s, uint32_t frame)
 {
-	const uint32_t object = s->stacks->frame[frame].object;
-	const char *name = NULL;
+	const struct stacks *of = s->stacks;
+	const uint32_t object = of->frame[frame].object;
+	const char *name = NULL, *called;
+	uint64_t entry;
+	uint32_t i;
 
 	if (!s->called)
 		find_callers(s);
-	for (uint32_t i = s->caller[frame]; i; i = s->callers[i].next) {
-		const struct stack_frame *f = &s->stacks->frame[s->callers[i].frame];
-		const char *called = NULL;
-
-		if (f->object && !(f->flags & STACK_FRAME_EXACT))
-			called = called_name(&s->called[f->object], &s->context.files,
-					     &s->stacks->object[f->object], f->address);
+	for (i = s->caller[frame]; i; i = s->callers[i].next) {
+		if (!is_between_objects(of, frame, s->callers[i].frame))
+			continue;
+		called = called_by(s, &of->frame[s->callers[i].frame]);
 		if (!called || (name && strcmp(called, name) != 0))
 			return NULL;
 		name = called;
 	}
-	return name && called_exports(&s->called[object], &s->context.files,
-				      &s->stacks->object[object], name)
-		   ? clean(s, name)
-		   : NULL;
+	entry =
+	    name ? called_export(&s->called[object], &s->context.files, &of->object[object], name)
+		 : 0;
+	for (i = s->caller[frame]; i && entry; i = s->callers[i].next)
+		if (!is_between_objects(of, frame, s->callers[i].frame) &&
+		    !calls(s, &of->frame[s->callers[i].frame], name, entry))
+			entry = 0;
+	return entry ? clean(s, name) : NULL;
 }
 
 /* ---- answers ---- */
