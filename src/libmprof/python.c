@@ -14,6 +14,7 @@
 #include "python.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <mprof/module.h>
 #include <mprof/scripts.h>
@@ -471,11 +472,15 @@ static struct eh_rule python_usual_rule(const struct eh_object *o)
 	static int found;
 	const uintptr_t middle = py.evaluate + (py.evaluate_end - py.evaluate) / 2;
 	struct eh_rule r;
+	int ret;
 
 	if (__atomic_load_n(&found, __ATOMIC_ACQUIRE))
 		return usual;
-	if (mp_rules_find(o, middle, &r) || !is_plain(&r))
+	ret = mp_rules_find(o, middle, &r);
+	if (ret || !is_plain(&r))
 		r = (struct eh_rule){ .cfa = 0 };
+	if (ret == -ENOTSUP) /* perhaps this thread had no memory for it */
+		return r;
 	usual = r;
 	__atomic_store_n(&found, 1, __ATOMIC_RELEASE);
 	return r;
