@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * note.c - records of single calls: addresses of blocks, and latencies of sampled calls.
+ * note.c - records of individual calls: addresses of blocks, and latencies of sampled calls.
  */
 #include "call.h"
 

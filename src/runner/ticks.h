@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ticks.h - the processor's own clock, for single calls.
+ * ticks.h - the processor's own clock, for individual calls.
  */
 #pragma once
 

@@ -292,7 +292,7 @@ END
 	expect_text out '512 to 1,023 bytes'
 	expect_no_text out ', from'
 	expect_same 'without the option' "$(known_profile ./sizes; "$mprof" report hot --by size file 2>&1)" \
-		"mprof: 'file' contains totals, not single calls: figures by size need mprof profile --site-sizes or a trace from mprof record"
+		"mprof: 'file' contains totals, not individual calls: figures by size need mprof profile --site-sizes or a trace from mprof record"
 	run "$mprof" report hot --by function --json one
 	expect_same 'the other figures' "$(json out '.rows[] | select(.function == "mixed") | .figures.calls')" 301
 }

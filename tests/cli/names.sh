@@ -127,7 +127,7 @@ test_names_of_a_program_without_proc() {
 	done
 }
 
-# What remains of the debug information may be that of frames: the rest is in the debug file.
+# strip may leave only .debug_frame in a program; lines are then in its debug file.
 test_names_beside_debug_frame() {
 	cat >framed.c <<-'END'
 		#include <stdlib.h>

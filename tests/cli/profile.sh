@@ -171,7 +171,7 @@ test_profile_needs_events() {
 		run "$mprof" report $view file
 		expect_status 2
 		expect_one_line_error
-		expect_text err "'file' contains totals, not single calls: '$view' needs a trace from mprof record"
+		expect_text err "'file' contains totals, not individual calls: '$view' needs a trace from mprof record"
 	done
 	run "$mprof" report hot --size 10.. file
 	expect_status 2
@@ -190,7 +190,7 @@ test_profile_needs_events() {
 	expect_text page.html '<br><code>mprof report callers '
 	run "$mprof" dump file
 	expect_status 3
-	expect_text err 'is a profile, which has no single calls'
+	expect_text err 'is a profile, which has no individual calls'
 	run "$mprof" report waste file
 	expect_status 0
 	grep -Eq '^The allocator rounded [0-9,]+ blocks up by ' out || bad "waste: $(head -3 out)"

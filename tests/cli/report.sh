@@ -329,7 +329,7 @@ test_thread_that_goes_on_after_exec() {
 	expect_same calls "$(json answer '([.threads[].total_calls] | add) == .total_calls')" true
 }
 
-# Every figure that can also be computed from single calls, for four real programs.
+# Every figure that can also be computed from individual calls, for four real programs.
 test_report_agrees_with_a_model() {
 	local n
 	for n in 1 2 3 4; do

@@ -445,7 +445,7 @@ test_views_filters() {
 	list hot --module 'store*' --function B
 	expect_same 'all must be met' "$(list_rows)" 'B 1'
 	list hot --module 'libc*' --function B
-	expect_same 'the callers of main are no part of a stack' "$(list_rows)" ''
+	expect_same 'filters ignore the callers of main' "$(list_rows)" ''
 	# What --without leaves out and what --function shows are all of it.
 	list hot --without often
 	expect_same without "$(json answer '.total.figures.calls')" 74

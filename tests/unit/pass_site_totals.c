@@ -404,7 +404,7 @@ START_TEST(refused)
 	owner(1, 0, &f);
 	ck_assert_int_eq(trace_open(&trace, build_path(&file, &fd), MPROF_MAGIC_TRACE, &err),
 			 -EBADMSG);
-	ck_assert_ptr_nonnull(strstr(err.text, "is a profile, which has no single calls"));
+	ck_assert_ptr_nonnull(strstr(err.text, "is a profile, which has no individual calls"));
 	close(fd);
 	ck_assert_int_eq(trace_open(&trace, build_path(&file, &fd), MPROF_MAGIC_PROFILE, &err), 0);
 	o.sites.filter.size_min = 8;

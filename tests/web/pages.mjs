@@ -298,7 +298,7 @@ profile("every page is drawn, and those that need calls say so and name the comm
     await go(page, `page=${name}`);
     const text = await page.evaluate(() => document.querySelector("main#page").innerText);
     assert.ok(text.trim().length > 10, name);
-    told[name] = /(needs?|known only from) single calls|Samples do not show|no single calls/.test(text);
+    told[name] = /(needs?|known only from) individual calls|Samples do not show|no individual calls/.test(text);
     if (told[name])
       assert.match(text, /mprof (record|profile) -- /, name);
   }

@@ -459,10 +459,10 @@ static int check_contents(const struct options *o, const struct trace *t, struct
 	int ret = 0;
 
 	if (!trace_has_events(t) && is_of_events(o))
-		return fail(
-		    err, -EINVAL,
-		    "'%s' contains totals, not single calls: %s%s needs a trace from mprof record",
-		    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
+		return fail(err, -EINVAL,
+			    "'%s' contains totals, not individual calls: %s%s needs a trace from "
+			    "mprof record",
+			    trace_path(t), o->exporter->name, o->export.events ? " --events" : "");
 	for (value = 0; value < VALUE_COUNT && !ret; value++)
 		if (o->export.values >> value & 1 && o->export.values != (1u << VALUE_COUNT) - 1)
 			ret = profile_value_check(t, (enum profile_value)value, err);

@@ -419,7 +419,7 @@ static int run_profile(const struct options *o, const char *output)
 	if (option)
 		ret = cmd_error(STATUS_USAGE, "%s: '%s' is a %s; %s", option, o->log,
 				table ? "table of one process" : "profile",
-				"it has totals over time, but no addresses and single calls; "
+				"it has totals over time, but no addresses and individual calls; "
 				"those are in a trace of mprof record");
 	else
 		ret = run_timeline(o, output, t);

@@ -115,7 +115,7 @@ static int check_totals(const struct report_view *v, const struct trace *t, stru
 	if (!trace_has_events(t) && is_of_thread_events(&v->request))
 		return fail(
 		    err, -EINVAL,
-		    "'%s' contains totals, not single calls: '%s' by thread needs a trace from "
+		    "'%s' contains totals, not individual calls: '%s' by thread needs a trace from "
 		    "mprof record; expected --sort calls%s",
 		    trace_path(t), profile_value_name(v->request.sort),
 		    trace_is_sampled(t) ? " or total" : ", total or temporary");
@@ -123,9 +123,10 @@ static int check_totals(const struct report_view *v, const struct trace *t, stru
 		return -EINVAL;
 	if (trace_has_events(t) || v->view->ops->totals)
 		return profile_value_check(t, v->request.sort, err);
-	return fail(err, -EINVAL,
-		    "'%s' contains totals, not single calls: '%s' needs a trace from mprof record",
-		    trace_path(t), v->view->name);
+	return fail(
+	    err, -EINVAL,
+	    "'%s' contains totals, not individual calls: '%s' needs a trace from mprof record",
+	    trace_path(t), v->view->name);
 }
 
 int report_view(struct report_view *v, struct trace *t)

@@ -618,8 +618,8 @@ static bool tell_findings(struct screen *s, size_t *more)
 
 	if (n)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
-	if (begins_with_interpreter(item,
-				    shown)) /* what names the script comes before what does not */
+	/* What names the script comes before what does not. */
+	if (begins_with_interpreter(item, shown))
 		explained = tell_interpreter(s, item, shown);
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);

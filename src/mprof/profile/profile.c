@@ -375,7 +375,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
 	if (lack)
 		return fail(err, -EINVAL,
-			    "'%s' contains totals, not single calls: figures %s need %sa trace "
+			    "'%s' contains totals, not individual calls: figures %s need %sa trace "
 			    "from mprof record",
 			    p->path, lack,
 			    p->sites.options.part != SITE_BY_SIZE ? ""

@@ -139,7 +139,8 @@ int profile_value_check(const struct trace *t, enum profile_value value, struct 
 			    "the totals of '%s' have no '%s', which needs a trace of all calls: "
 			    "mprof record without --last, --budget or --overhead",
 			    trace_path(t), profile_value_name(value));
-	return fail(err, -EINVAL,
-		    "'%s' contains totals, not single calls: '%s' needs a trace from mprof record",
-		    trace_path(t), profile_value_name(value));
+	return fail(
+	    err, -EINVAL,
+	    "'%s' contains totals, not individual calls: '%s' needs a trace from mprof record",
+	    trace_path(t), profile_value_name(value));
 }

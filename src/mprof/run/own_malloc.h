@@ -20,7 +20,7 @@ enum own_how {
 	OWN_SYMBOLIC,  /* in a library with -Bsymbolic: its own calls go there */
 	OWN_HIDDEN,    /* not offered to others: the object's own calls do */
 	OWN_CALLS,     /* none: the object calls functions of an allocator other than malloc */
-	OWN_PASSES,    /* no malloc: forwards the requests of other objects to such functions */
+	OWN_PASSES,    /* none: forwards requests of other objects to functions of that kind */
 };
 
 struct own_malloc {

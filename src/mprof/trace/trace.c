@@ -68,10 +68,11 @@ static int check_kind(const struct trace *t, size_t got, const char *want, struc
 		return 0;
 	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) &&
 	    !memcmp(want, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
-		return fail(err, -EBADMSG,
-			    "'%s' is a profile, which has no single calls; expected a trace from "
-			    "mprof record",
-			    t->path);
+		return fail(
+		    err, -EBADMSG,
+		    "'%s' is a profile, which has no individual calls; expected a trace from "
+		    "mprof record",
+		    t->path);
 	return fail(err, -EBADMSG, "'%s' is a %s; expected a %s", t->path,
 		    mprof_kind_name(h->magic), wanted_name(want));
 }

@@ -14,9 +14,9 @@ import type { State } from "./state";
 
 const record = (v: View): HTMLElement => el("code", {}, `mprof record -- ${v.d.head.command}`);
 
-// In place of a page that needs single calls.
+// In place of a page that needs individual calls.
 export const needsCalls = (title: string, what: string) => (v: View): HTMLElement => el("section", {}, el("h2", {}, title),
-	el("p", { class: "needs-calls" }, `This file contains totals of the whole run but no single calls, so ${what} unknown. To see it: `, v.d.head.beside
+	el("p", { class: "needs-calls" }, `This file contains totals of the whole run but no individual calls, so ${what} unknown. To see it: `, v.d.head.beside
 		? el("code", {}, `mprof report --html FILE ${quote(v.d.head.trace)}`) : record(v)));
 
 const notSampled = (v: View, title: string, what: string): HTMLElement => el("section", {}, el("h2", {}, title),
@@ -56,7 +56,7 @@ export function sizes(v: View): HTMLElement {
 			shareColumn("share", s => s.calls, () => r.total.figures.calls),
 			column("live", "Never freed", count, s => Math.max(0, s.calls - s.freed)),
 		], "from", null, "sizes"),
-		el("p", {}, "Sizes over time and by lifetime are known only from single calls: ", record(v)));
+		el("p", {}, "Sizes over time and by lifetime are known only from individual calls: ", record(v)));
 }
 
 export function lifetimes(v: View): HTMLElement {
@@ -70,7 +70,7 @@ export function lifetimes(v: View): HTMLElement {
 			column("calls", "Allocations", count, r => r.own.calls),
 			...lineColumns<typeof rows[0]>(v, r => r.line),
 		], "freed", null, "lifetimes"),
-		el("p", {}, "The distribution of lifetimes needs single calls: ", record(v)));
+		el("p", {}, "The distribution of lifetimes needs individual calls: ", record(v)));
 }
 
 export function realloc(v: View): HTMLElement {
@@ -79,7 +79,7 @@ export function realloc(v: View): HTMLElement {
 		return notSampled(v, "Realloc", "what realloc did");
 	return el("section", {}, el("h2", {}, "Realloc"), el("p", {}, a.calls ? `${many(a.calls, "block")} reallocated, of which ${count(a.moved)} moved; at most ${bytes(a.copied_bytes)} copied. ` +
 		`They ${grown < 0 ? "shrank" : "grew"} by ${bytes(Math.abs(grown))}.` : "No block was reallocated."),
-		el("p", {}, "Which blocks grew step by step, and what to reserve, is known only from single calls: ", record(v)));
+		el("p", {}, "Which blocks grew step by step, and what to reserve, is known only from individual calls: ", record(v)));
 }
 
 export function leaks(v: View): HTMLElement {
@@ -101,7 +101,7 @@ export function threads(v: View): HTMLElement {
 		...(isEstimate(d) ? [] : [column("temporary", "Temporary", count, (t: any) => t.figures.temporary)]),
 		column("sites", "Call stacks", count, t => t.sites),
 	], v.s.sort == "own" ? "calls" : v.s.sort, sort => v.set({ sort }), "threads"),
-		el("p", {}, "Blocks freed by other threads, and what each thread allocates by function, are known only from single calls: ", record(v)));
+		el("p", {}, "Blocks freed by other threads, and what each thread allocates by function, are known only from individual calls: ", record(v)));
 }
 
 // The ranks of a parallel program, or its hosts.
