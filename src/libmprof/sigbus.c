@@ -21,10 +21,14 @@
 #include "scopes.h"
 #include "sys.h"
 
+/*
+ * First marks the file broken: another thread that faults in the same pages may find them replaced.
+ */
 static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
 {
 	if (!base || at - (uintptr_t)base >= bytes)
 		return 0;
+	__atomic_store_n(&mp_file.broken, MPROF_LOST_FILE + 1, __ATOMIC_RELEASE);
 	return !sys_failed(sys_mmap(base, bytes, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
@@ -63,6 +67,7 @@ static int sigbus_is_of_our_file(uintptr_t at)
 	struct map_line line = { .field = 0 };
 	char text[512];
 	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), found = 0;
+	uintptr_t low, high;
 	long n = 0;
 
 	while (fd >= 0 && !found && (n = sys_read(fd, text, sizeof(text))) > 0)
@@ -70,25 +75,31 @@ static int sigbus_is_of_our_file(uintptr_t at)
 			found = map_line_put(&line, text[i], at);
 	if (fd >= 0)
 		sys_close(fd);
-	if (found && !line.value[6])
+	if (!found)
+		return 0;
+	if (!line.value[6])
 		return mp_file.broken;
-	return found && line.value[6] == mp_file.ino &&
-	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
+	/* Nothing beyond the mapping: with MP_FAKE_PAGE, the kernel's pages are smaller. */
+	low = at & -(uintptr_t)mp_page();
+	high = low + mp_page();
+	low = low > line.value[0] ? low : line.value[0];
+	high = high < line.value[1] ? high : line.value[1];
+	return line.value[6] == mp_file.ino && sigbus_replace_if_in(at, (void *)low, high - low);
 }
 
-/* Replaces the page if `at` is in our memory.  A thread mostly accesses the header, its own slot
- * and its own counts. */
+/*
+ * Replaces the page if `at` is in our memory.  Without /proc, knows only what a thread mostly
+ * accesses: the header, its own slot and its own counts.
+ */
 static int sigbus_is_ours(uintptr_t at)
 {
 	struct mprof_thread *t = mprof_self;
 
 	if (sigbus_replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
-	    sigbus_replace_if_in(at, t->slot, t->slot_bytes))
+	    sigbus_replace_if_in(at, t->slot, t->slot_bytes) || sigbus_is_of_our_file(at))
 		return 1;
-	if (t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
-	    sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page()))
-		return 1;
-	return sigbus_is_of_our_file(at);
+	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
+	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
 }
 
 /* The handler that the library installed when it was attached before. */
@@ -100,7 +111,6 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
 	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr)) {
-		__atomic_store_n(&mp_file.broken, MPROF_LOST_FILE + 1, __ATOMIC_RELEASE);
 		errno = saved;
 		return;
 	}
