@@ -499,7 +499,8 @@ static bool find_cells(struct group_writer *w, struct home *h)
 /* Finds the sorts of births, and prefetches the slots of ends. */
 static bool find_sorts(struct group_writer *w, const struct home *h)
 {
-	for (struct going *d = w->going, *end = d + w->ends; d < end; d++)
+	/* No slots: nothing has been allocated yet, only freed. */
+	for (struct going *d = w->going, *end = d + w->ends; h->slot && d < end; d++)
 		if (d->cell) /* it is 0 if the block begins in this batch, too */
 			__builtin_prefetch(&h->slot[*d->cell - (*d->cell != 0)]);
 	for (struct coming *b = w->coming, *end = b + w->births; b < end; b++) {
