@@ -592,7 +592,11 @@ START_TEST(test_missing)
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	check_remark(&b, "the file does not exist", 1);
 	build_close(&b);
-	build_run("mkdir prog");
+	build_run("ln -s prog prog");
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	check_remark(&b, "the file cannot be opened (Too many levels of symbolic links)", 1);
+	build_close(&b);
+	build_run("rm prog; mkdir prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	check_remark(&b, "it is not an ELF file", 1);
 	build_close(&b);

@@ -121,19 +121,19 @@ struct file_identity files_identity(const struct files *f, const struct stack_ob
 
 /*
  * Returns a descriptor; -EINVAL for anything but a regular file, which is not opened because
- * opening alone may have effects; -ENOENT if it cannot be opened.
+ * opening alone may have effects; -ENOENT if there is none; another -errno if it cannot be opened.
  */
 static int open_regular(const char *path, struct stat *st)
 {
 	int fd;
 
 	if (stat(path, st))
-		return -ENOENT;
+		return errno == ENOTDIR ? -ENOENT : -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return -ENOENT;
+		return -errno;
 	if (!fstat(fd, st) && S_ISREG(st->st_mode)) /* it may have been replaced */
 		return fd;
 	close(fd);
@@ -158,10 +158,12 @@ look(const struct wanted *w, struct file_found *found, const char *format, ...)
 	fd = open_regular(path, &st);
 	if (fd == -ENOENT)
 		return false;
-	state = fd >= 0 ? judge(fd, w) : FILES_NOT_ELF;
+	state = fd >= 0 ? judge(fd, w) : fd == -EINVAL ? FILES_NOT_ELF : FILES_UNREADABLE;
 	if (state == FILES_FOUND || found->state == FILES_MISSING) {
 		found->state = state;
-		found->identity = identity_of(&st);
+		found->error = state == FILES_UNREADABLE ? -fd : 0;
+		found->identity =
+		    state == FILES_UNREADABLE ? (struct file_identity){ 0 } : identity_of(&st);
 		memcpy(found->path, path, (size_t)n + 1);
 	}
 	if (state == FILES_FOUND)

@@ -33,6 +33,7 @@ enum files_state {
 	FILES_MISSING,
 	FILES_REPLACED, /* there is a file, but with another build-id or other segments */
 	FILES_NOT_ELF,
+	FILES_UNREADABLE, /* the system does not let us open it */
 };
 
 /* Identifies a file, to detect another file with a copied build-id. */
@@ -45,6 +46,7 @@ struct file_found {
 	int fd; /* -1 if not found.  The caller closes it */
 	char path[PATH_MAX];
 	enum files_state state;
+	int error;		       /* FILES_UNREADABLE: why, a number of errno */
 	struct file_identity identity; /* of the file found */
 };
 

@@ -21,6 +21,27 @@
 #define START_MOST     64 /* bytes of _start */
 #define DWARF_UNPACKED 16 /* bytes of memory for each byte of an object */
 
+/* Names from files are not trusted: they are shown on terminals, one to a line. */
+static const char *keep_n(struct object *o, const char *text, size_t n)
+{
+	struct text clean = { 0 };
+	const char *kept;
+
+	if (text_clean_bytes(text) >= n) {
+		kept = arena_intern_n(o->context->arena, text, n);
+	} else {
+		text_add_clean(&clean, text);
+		kept = clean.failed ? "" : arena_intern(o->context->arena, text_string(&clean));
+		text_release(&clean);
+	}
+	return kept;
+}
+
+static const char *keep(struct object *o, const char *text)
+{
+	return keep_n(o, text, strlen(text));
+}
+
 /* Returns the recorded id; otherwise the id of the file that was accepted for other reasons. */
 static struct build_id id_of(const struct object *o)
 {
@@ -84,14 +105,20 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static const char *why_not(const struct object *o)
+static const char *why_not(struct object *o)
 {
+	char why[128];
+
 	switch (o->main.state) {
 	case FILES_REPLACED:
 		return id_of(o).n ? "the file has a different build-id"
 				  : "the file has different segments";
 	case FILES_NOT_ELF:
 		return "it is not an ELF file";
+	case FILES_UNREADABLE:
+		snprintf(why, sizeof(why), "the file cannot be opened (%s)",
+			 strerror(o->main.error));
+		return keep(o, why);
 	default:
 		if (!strncmp(o->of->path, "/memfd:", 7))
 			return "it was a file in memory (memfd_create)";
@@ -238,27 +265,6 @@ static bool are_cached(const struct object *o, Dwarf *dwarf)
 	return !dwarf && o->debug.state != FILES_FOUND && !o->cached.doubtful &&
 	       (o->cached.quality == CACHE_EXPORTED || o->cached.quality == CACHE_SYMBOLS) &&
 	       !memcmp(&o->main.identity, &o->there, sizeof(o->main.identity));
-}
-
-/* Names from files are not trusted: they are shown on terminals, one to a line. */
-static const char *keep_n(struct object *o, const char *text, size_t n)
-{
-	struct text clean = { 0 };
-	const char *kept;
-
-	if (text_clean_bytes(text) >= n) {
-		kept = arena_intern_n(o->context->arena, text, n);
-	} else {
-		text_add_clean(&clean, text);
-		kept = clean.failed ? "" : arena_intern(o->context->arena, text_string(&clean));
-		text_release(&clean);
-	}
-	return kept;
-}
-
-static const char *keep(struct object *o, const char *text)
-{
-	return keep_n(o, text, strlen(text));
 }
 
 /* Opens the DWARF. */
