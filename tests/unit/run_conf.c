@@ -124,6 +124,13 @@ START_TEST(test_words_alike)
 	ck_assert_uint_eq(nearest_misses("leak", "peak"), 1);
 	ck_assert_uint_eq(nearest_misses("", "peak"), 4);
 	ck_assert_uint_ge(nearest_distance("zzzzzz", "report"), nearest_limit("zzzzzz"));
+	ck_assert(nearest_is_part("no-leaks", "no-new-leaks"));
+	ck_assert(nearest_is_part("Leaks", "no-new-leaks"));
+	ck_assert(!nearest_is_part("leaks-no", "no-new-leaks"));
+	ck_assert(!nearest_is_part("no-leak", "no-new-leaks"));
+	ck_assert(!nearest_is_part("no-new-leaks-x", "no-new-leaks"));
+	ck_assert(!nearest_is_part("", "no-new-leaks"));
+	ck_assert(!nearest_is_part("no-", "no-new-leaks"));
 }
 END_TEST
 

@@ -418,7 +418,7 @@ static int unknown_option(struct parsing *p, const char *name, const char *word)
 		if (n && !strncmp(o->name, word, n) && used < sizeof(list))
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s--%s",
 						 used ? ", " : "", o->name);
-		d = nearest_distance(word, o->name);
+		d = nearest_is_part(word, o->name) ? 1 : nearest_distance(word, o->name);
 		if (d < best) {
 			best = d;
 			like = o->name;

@@ -5,7 +5,6 @@
 #include "nearest.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -58,4 +57,18 @@ unsigned nearest_limit(const char *word)
 	size_t n = strnlen(word, WORD_MAX);
 
 	return (unsigned)(n < 4 ? 2 : n / 2 + 1);
+}
+
+bool nearest_is_part(const char *word, const char *name)
+{
+	for (size_t n = strcspn(word, "-"), in; *name; name += in + (name[in] != '\0')) {
+		in = strcspn(name, "-");
+		if (n != in || strncasecmp(word, name, n))
+			continue;
+		if (!word[n])
+			return n != 0;
+		word += n + 1;
+		n = strcspn(word, "-");
+	}
+	return false;
 }
