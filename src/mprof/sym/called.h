@@ -6,7 +6,8 @@
  * and has no name.  The call in the caller's code still says fopen: it goes through the caller's
  * procedure linkage table or global offset table, and a relocation of that has the name.
  *
- * x86-64 only; elsewhere nothing is found.  Reads the object's file, not its debug information.
+ * On x86-64 and aarch64; elsewhere nothing is found.  Reads the object's file, not its debug
+ * information.
  */
 #pragma once
 
@@ -19,8 +20,9 @@
 
 struct called {
 	bool opened;
-	int fd;		     /* -1: no file */
-	Elf *elf;	     /* NULL: not x86-64 */
+	int fd;	  /* -1: no file */
+	Elf *elf; /* NULL: not of a machine that is known here */
+	const struct called_machine *machine;
 	struct called_slot { /* of the global offset table */
 		uint64_t address;
 		const char *name; /* in the file */
