@@ -58,17 +58,31 @@ bool export_knows(const struct profile *p, size_t offset)
 	return true;
 }
 
+static bool is_one_of(unsigned char c, const char *set)
+{
+	while (*set && (unsigned char)*set != c)
+		set++;
+	return *set != '\0';
+}
+
 void export_name(FILE *out, const char *name, const char *bad, char instead)
 {
 	const unsigned char *s = (const unsigned char *)name;
+	size_t plain;
 	int n;
 
-	for (; *s; s += n) {
+	for (;; s += n) {
+		for (plain = 0; s[plain] >= ' ' && s[plain] < 0x7f && !is_one_of(s[plain], bad);)
+			plain++;
+		fwrite(s, 1, plain, out);
+		s += plain;
+		if (!*s)
+			return;
 		n = utf8_at(s);
 		if (!n)
 			fputs(UTF8_REPLACEMENT, out);
 		else if (n == 1)
-			fputc(*s < ' ' || *s == 0x7f ? ' ' : strchr(bad, *s) ? instead : *s, out);
+			fputc(*s < ' ' || *s == 0x7f ? ' ' : instead, out);
 		else if (utf8_is_control(s))
 			fputc(' ', out);
 		else
