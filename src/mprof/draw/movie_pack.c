@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../util/alloc.h"
-#include "../util/order.h"
 
 const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_FRAME] = "frame", [MOVIE_POINT] = "point", [MOVIE_CHANGES] = "changes",
@@ -32,11 +31,10 @@ struct packing {
 	struct movie_packed *to;
 	const struct film *film;
 	struct film_cursor *cursor;
-	struct owner *owner; /* by cell, in the frame before */
-	/* Cells that changed since the last kept frame. */
-	uint32_t *changed;
-	bool *is_changed;
-	size_t changes;
+	struct owner *owner;  /* by cell, in the frame before */
+	uint64_t *is_changed; /* by cell, since the last kept frame: a bit */
+	size_t words;	      /* of is_changed */
+	uint32_t *changed;    /* the same in a list, made for each frame */
 	unsigned every;
 	movie_site_fn *site;
 	void *context;
@@ -91,8 +89,6 @@ static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 	*before = p->owner[cell] = now;
 }
 
-ORDER(rising, uint32_t, COMPARE(*x, *y))
-
 /* Packs the number of runs; then for each run, the pages since the previous one, and its pages. */
 static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)
 {
@@ -117,29 +113,35 @@ static bool is_kept(const struct packing *p, size_t frame)
 	       frame + 1 == p->film->frames;
 }
 
+/* Lists the cells that changed, in rising order, and forgets them.  Returns how many there are. */
+static size_t take_changed(struct packing *p)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < p->words; i++)
+		for (; p->is_changed[i]; p->is_changed[i] &= p->is_changed[i] - 1)
+			p->changed[n++] =
+			    (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(p->is_changed[i]);
+	return n;
+}
+
 /* Packs a frame; the changes of a frame that is left out belong to the next one. */
 static void pack_frame(struct packing *p)
 {
 	const struct film_cursor *c = p->cursor;
 	struct owner before = { .born = UINT64_MAX };
-	size_t i;
+	size_t changes, i;
 
 	for (i = 0; i < c->changes; i++)
-		if (!p->is_changed[c->changed[i]]) {
-			p->is_changed[c->changed[i]] = true;
-			p->changed[p->changes++] = c->changed[i];
-		}
+		p->is_changed[c->changed[i] / 64] |= UINT64_C(1) << c->changed[i] % 64;
 	if (!is_kept(p, c->frame))
 		return;
-	SORT(p->changed, p->changes, rising);
-	pack_runs(&p->to->stream[MOVIE_CHANGES], p->changed, p->changes);
-	for (i = 0; i < p->changes; i++) {
+	changes = take_changed(p);
+	pack_runs(&p->to->stream[MOVIE_CHANGES], p->changed, changes);
+	for (i = 0; i < changes; i++)
 		pack_cell(p, p->changed[i], &before);
-		p->is_changed[p->changed[i]] = false;
-	}
-	p->to->changed += p->changes;
+	p->to->changed += changes;
 	p->to->frames++;
-	p->changes = 0;
 }
 
 static int pack_pages(struct packing *p, struct error *err)
@@ -149,7 +151,8 @@ static int pack_pages(struct packing *p, struct error *err)
 
 	p->owner = must_malloc((cells + 1) * sizeof(*p->owner));
 	p->changed = must_malloc((cells + 1) * sizeof(*p->changed));
-	p->is_changed = must_calloc(cells + 1, sizeof(*p->is_changed));
+	p->words = cells / 64 + 1;
+	p->is_changed = must_calloc(p->words, sizeof(*p->is_changed));
 	for (i = 0; i < cells; i++)
 		p->owner[i] = (struct owner){ .born = UINT64_MAX };
 	p->cursor = film_cursor_new(p->film);
