@@ -152,7 +152,7 @@ soname = $(shell readelf -d "$$($(CC) $$($(PKG_CONFIG) --libs-only-L $(1)) -prin
 	2>/dev/null | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 $(O)/src/mprof/draw/canvas.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,cairo,libcairo)"'
 $(O)/src/mprof/html/serve.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libmicrohttpd,libmicrohttpd)"'
-$(O)/src/mprof/sym/dwarf_file.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libdeflate,libdeflate)"'
+$(O)/src/mprof/sym/dwarf_file.o $(O)/src/mprof/util/blob.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libdeflate,libdeflate)"'
 $(O)/src/mprof/import/import_text.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libzip,libzip)"'
 
 # Of these loops gcc only makes more instructions when it looks for vectors.

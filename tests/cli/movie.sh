@@ -31,6 +31,26 @@ test_movie_page() {
 	nothing_else run.movie.html
 }
 
+# Its streams, decompressed, are the same whichever library compressed them.
+test_movie_without_libdeflate() {
+	record_here
+	mkdir missing && echo none >missing/libdeflate.so.0
+	"$mprof" movie -o with.html run.log 2>err || bad "$(cat err)"
+	LD_LIBRARY_PATH=$PWD/missing "$mprof" movie -o without.html run.log 2>err || bad "$(cat err)"
+	cmp -s with.html without.html && bad 'libdeflate was used'
+	python3 - with.html without.html <<-'END' || bad 'the streams differ'
+		import base64, re, sys, zlib
+
+		def streams(path):
+		    with open(path, encoding="utf-8") as file:
+		        for text in re.findall("\"(e[AFJN][A-Za-z0-9+/]*=*)\"", file.read()):
+		            yield zlib.decompress(base64.b64decode(text))
+
+		with_it, without = (list(streams(path)) for path in sys.argv[1:])
+		sys.exit(len(with_it) < 5 or with_it != without)
+	END
+}
+
 test_movie_names_are_quoted() {
 	cp "$(command -v sort)" './<b>&amp;"x'
 	run "$mprof" record -o run.log -- './<b>&amp;"x' -u /etc/services
