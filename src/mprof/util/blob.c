@@ -16,6 +16,8 @@
 #define LEVEL	   6
 #define ZLIB_LEVEL 4 /* 6 takes twice as long for 3 to 4 % */
 
+#define NUMBER_MOST 10 /* bytes: of 7 bits each */
+
 #define DEFLATE_FUNCTIONS(X)             \
 	X(libdeflate_, alloc_compressor) \
 	X(libdeflate_, zlib_compress)    \
@@ -37,13 +39,14 @@ void blob_add(struct blob *b, const void *data, size_t bytes)
 
 void blob_number(struct blob *b, uint64_t n)
 {
-	unsigned char text[10];
-	size_t bytes = 0;
+	unsigned char *to;
 
+	GROW(b->data, b->used + NUMBER_MOST, b->room);
+	to = b->data + b->used;
 	for (; n > 127; n >>= 7)
-		text[bytes++] = (unsigned char)(n | 128);
-	text[bytes++] = (unsigned char)n;
-	blob_add(b, text, bytes);
+		*to++ = (unsigned char)(n | 128);
+	*to++ = (unsigned char)n;
+	b->used = (size_t)(to - b->data);
 }
 
 /* Two ways to compress n bytes.  *to: the caller's.  They return its length; 0 without memory. */
