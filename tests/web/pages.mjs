@@ -1233,6 +1233,12 @@ only("c++", "the page below the curve fits into a low window", async (r) => {
   await page.close();
 });
 
+only("script", "in a low window, the legend begins with resident memory, which is far more than is live", async (r) => {
+  const page = await open(r, "", { viewport: { width: 500, height: 600 } }), link = await page.locator("#timeline .legend a").boundingBox();
+  assert.ok(link.x + link.width < 500, `the link ends at ${link.x + link.width}`);
+  await page.close();
+});
+
 only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
   let page = await open(r, "", { viewport: { width: 420, height: 800 }, colorScheme: "dark" });
   for (const name of PAGES) {
