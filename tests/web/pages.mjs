@@ -1233,7 +1233,7 @@ only("c++", "the page below the curve fits into a low window", async (r) => {
   await page.close();
 });
 
-only("script", "in a low window, the legend begins with resident memory, which is far more than is live", async (r) => {
+only("compiler", "in a low window, the legend begins with resident memory, which is far more than is live", async (r) => {
   const page = await open(r, "", { viewport: { width: 500, height: 600 } }), link = await page.locator("#timeline .legend a").boundingBox();
   assert.ok(link.x + link.width < 500, `the link ends at ${link.x + link.width}`);
   await page.close();
