@@ -26,7 +26,7 @@ class Reader:
         return value
 
     def point(self):
-        p = {name: int(self.field(name)) for name in
+        p = {name: (float if name == "time" else int)(self.field(name)) for name in
              ("snapshot", "time", "mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")}
         p["tree"] = self.field("heap_tree")
         p["names"] = {}
@@ -66,6 +66,8 @@ def test_massif(w):
     problems += differ("numbers", [p["snapshot"] for p in m.points], list(range(len(m.points))))
     times = [p["time"] for p in m.points]
     problems += differ("times, sorted", sorted(times) == times, True)
+    # Only the peak may be at the time of another point.
+    problems += differ("different times", len(set(times)) >= len(times) - 1, True)
     problems += differ("more than the peak", [p for p in m.points
                                               if p["mem_heap_B"] > w.totals["peak"]], [])
     problems += differ("trees", sum(p["tree"] == "detailed" for p in m.points) >= 9, True)

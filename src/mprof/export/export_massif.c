@@ -370,17 +370,28 @@ static void put_node(struct massif *m, uint32_t node, unsigned depth)
 
 /* ---- the file ---- */
 
+/* Its readers take fractions of ms, without which the points of a short run would be one. */
+static void put_time(struct massif *m, const struct point *p)
+{
+	m->time = p->time > m->time ? p->time : m->time;
+	if (m->options->time == EXPORT_TIME_MS)
+		fprintf(m->out, "time=%" PRIu64 ".%03u\n", m->time / 1000000,
+			(unsigned)(m->time / 1000 % 1000));
+	else
+		fprintf(m->out, "time=%" PRIu64 "\n", m->time);
+}
+
 static void put_point(struct massif *m, const struct point *p)
 {
 	const unsigned n = m->written++;
 	const bool peak = p == &m->peak, detailed = peak || is_detailed(m, n);
 
-	m->time = p->time > m->time ? p->time : m->time;
+	fprintf(m->out, "#-----------\nsnapshot=%u\n#-----------\n", n);
+	put_time(m, p);
 	fprintf(m->out,
-		"#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64
-		"\nmem_heap_extra_B=%" PRIu64 "\nmem_stacks_B=0\nheap_tree=%s\n",
-		n, m->options->time == EXPORT_TIME_MS ? m->time / 1000000 : m->time, p->bytes,
-		p->slack,
+		"mem_heap_B=%" PRIu64 "\nmem_heap_extra_B=%" PRIu64
+		"\nmem_stacks_B=0\nheap_tree=%s\n",
+		p->bytes, p->slack,
 		peak && !m->part_only ? "peak"
 		: detailed	      ? "detailed"
 				      : "empty");
