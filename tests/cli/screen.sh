@@ -65,6 +65,20 @@ test_screen_of_a_leak() {
 	expect_text out '     48  3,000      144,000'
 }
 
+# Whoever tries mprof loses a few bytes on purpose.
+test_screen_of_small_leaks() {
+	printf '#include <stdlib.h>\nvoid *volatile kept;\nint main(void) { %s return 0; }\n' \
+		'for (int i = 0; i < 3; i++) kept = malloc(100);' >few.c
+	compile few
+	report_of ./few
+	expect_words out 'No call site stands out. To list the blocks that were not freed: mprof report leaks log'
+	sed 's/kept = malloc(100)/free(kept), kept = malloc(100)/; s/return/free(kept); return/' few.c >freed.c
+	compile freed
+	report_of ./freed
+	expect_text out 'No call site stands out.'
+	expect_no_text out 'mprof report leaks'
+}
+
 # The same program under the name of an interpreter: no finding proposes to change it.
 test_screen_of_an_interpreter() {
 	keeper

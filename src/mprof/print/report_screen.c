@@ -605,6 +605,32 @@ static void tell_more(struct screen *s, size_t findings)
 	say(s, &words, "", 0);
 }
 
+/* Leaks that are too small for findings are what someone looks for who tries mprof. */
+static void tell_no_finding(struct screen *s)
+{
+	const struct analysis *a = s->a;
+	const struct paragraph_form form = command_form(s);
+	const bool leaks = a->has_stacks && a->findings &&
+			   a->never_freed.all.blocks > a->findings->kept.all.live_blocks;
+	struct paragraph words = { 0 };
+
+	if (!a->sizes.total.count && !a->of_totals)
+		return;
+	paragraph_add(&words,
+		      a->has_stacks
+			  ? "No call site stands out."
+			  : "This %s has no call stacks, so findings cannot name source lines.",
+		      a->of_totals ? "profile" : "trace");
+	if (leaks)
+		paragraph_add(&words, " To list the blocks that were not freed:");
+	say(s, &words, "  ", 2);
+	if (!leaks)
+		return;
+	put_text(&words, STYLE_FAINT, shell_command("mprof report leaks ", a->path));
+	s->left -= paragraph_print(&words, &form, s->out);
+	paragraph_release(&words);
+}
+
 /* more: sets how many findings were left out.  Returns whether an interpreter was explained. */
 static bool tell_findings(struct screen *s, size_t *more)
 {
@@ -612,7 +638,6 @@ static bool tell_findings(struct screen *s, size_t *more)
 	const size_t n = make_items(item, s->a);
 	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
-	struct paragraph words = { 0 };
 	size_t i;
 	bool explained = false;
 
@@ -634,14 +659,8 @@ static bool tell_findings(struct screen *s, size_t *more)
 		paragraph_release(&item[i].command);
 		paragraph_release(&item[i].proof);
 	}
-	if (!n && (s->a->sizes.total.count || s->a->of_totals))
-		paragraph_add(
-		    &words,
-		    s->a->has_stacks
-			? "No call site stands out."
-			: "This %s has no call stacks, so findings cannot name source lines.",
-		    s->a->of_totals ? "profile" : "trace");
-	say(s, &words, "  ", 2);
+	if (!n)
+		tell_no_finding(s);
 	*more = n - shown;
 	return explained;
 }
