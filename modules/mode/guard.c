@@ -35,6 +35,7 @@
 #define WRITTEN_MOST  500u /* at most this many errors of a process are written */
 #define TURNS_MOST    100000u
 #define KEPT_OVERHEAD 64u
+#define MOVED_MOST    65536u /* bytes */
 
 static struct mprof_real behind;
 static size_t zone; /* GUARD_BYTES */
@@ -493,7 +494,8 @@ static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size,
 	return to;
 }
 
-/* Lets the allocator resize or move the block, because it does not copy large ones. */
+/* A growing block moves, so that a use of its old address is found, as long as the copy is cheap.
+ * Otherwise the allocator resizes or moves it: it does not copy large ones. */
 static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	const size_t front = e->ptr - e->base;
@@ -505,7 +507,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 		guard_settle(e, STATE_LIVE);
 		return guard_no_memory();
 	}
-	if (!own_realloc || !host->recording())
+	if (!own_realloc || !host->recording() || (size > e->size && e->size <= MOVED_MOST))
 		return guard_realloc_by_copy(e, index, size, c);
 	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
 	base = behind.realloc((void *)e->base, bytes & -(size_t)ALIGN_LEAST);

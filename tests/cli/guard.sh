@@ -34,6 +34,8 @@ test_guard_errors() {
 	guard_finds realloc overrun 24 1 realloc at_realloc
 	guard_finds twice double-free 0 0 free twice
 	guard_finds realloc_freed double-free 0 0 realloc realloc_freed
+	guard_finds moved_write write-after-free 7 1 null moved_write
+	guard_finds moved_free double-free 0 0 free moved_free
 	guard_finds freed_write write-after-free 7 1 null freed_write
 	guard_finds inside inside-block 16 0 free inside
 	guard_finds inside_large inside-block 200000 0 free inside_large
@@ -48,6 +50,8 @@ test_guard_stacks() {
 	"$mprof" report errors --json mprof.guard >answer
 	expect_same 'freed by' "$(json answer '.rows[0].freed.stack[-2:] | map(.function) | join(" ")')" 'twice drop'
 	expect_documented errors_view answer
+	guarded -- "$build/preload/misuse" moved_free
+	expect_text err 'freed by realloc in thread 1:'
 	guarded -- "$build/preload/misuse" threads
 	expect_same 'threads' "$("$mprof" report errors --json mprof.guard |
 		jq '.rows[0].allocated.thread != .rows[0].found.thread')" true

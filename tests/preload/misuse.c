@@ -103,6 +103,22 @@ static APART void realloc_freed(void)
 	drop(p);
 }
 
+static APART void moved_write(void)
+{
+	char *p = grow(24);
+
+	drop(realloc(p, 32));
+	put(p + 7, 'z');
+}
+
+static APART void moved_free(void)
+{
+	char *p = grow(24);
+
+	must(realloc(p, 32));
+	drop(p);
+}
+
 static APART void freed_write(void)
 {
 	char *p = grow(24);
@@ -281,6 +297,8 @@ static const struct {
 	{ "realloc", at_realloc },
 	{ "twice", twice },
 	{ "realloc_freed", realloc_freed },
+	{ "moved_write", moved_write },
+	{ "moved_free", moved_free },
 	{ "freed_write", freed_write },
 	{ "inside", inside },
 	{ "inside_large", inside_large },
