@@ -603,3 +603,20 @@ test_names_of_a_link() {
 	expect_same 'the shell' "$(json out '.processes[0].programs[0].exe | split("/") | last')" sh
 	expect_same 'no link' "$(json out '.processes[0].programs[1].exe')" "$PWD/prog"
 }
+
+# The code to which a signal handler returns has no symbol in libc, not even in its debug symbols.
+test_names_say_that_a_handler_was_called() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cat >handled.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+static void *volatile kept;
+static void handler(int number) { kept = malloc(number + 100); }
+int main(void) { signal(SIGUSR1, handler); raise(SIGUSR1); return 0; }
+END
+	compile handled
+	report_of ./handled
+	run "$mprof" report leaks --function '[signal handler called]' log
+	expect_text out 'handler (handled.c:4)'
+	grep -A1 'handler (handled.c:4)' out | grep -qF '[signal handler called] [libc.so.6]' || bad "$(cat out)"
+}

@@ -268,3 +268,17 @@ uint64_t called_export(struct called *c, const struct files *files, const struct
 	}
 	return 0;
 }
+
+bool called_returns_from_signal(struct called *c, const struct files *files,
+				const struct stack_object *of, uint64_t address)
+{
+	/* mov $SYS_rt_sigreturn,%rax; syscall */
+	static const uint8_t wanted[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	uint8_t code[sizeof(wanted)];
+
+	if (!c->opened)
+		open_file(c, files, of);
+	return c->elf && c->machine->elf == EM_X86_64 &&
+	       read_code(c, address, code, sizeof(code)) &&
+	       !memcmp(code, wanted, sizeof(code));
+}

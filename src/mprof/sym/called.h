@@ -6,6 +6,9 @@
  * and has no name.  The call in the caller's code still says fopen: it goes through the caller's
  * procedure linkage table or global offset table, and a relocation of that has the name.
  *
+ * The code to which a signal handler returns has no symbol either, and is known by its
+ * instructions (x86-64; that of aarch64 is in the vDSO, with a name).
+ *
  * On x86-64 and aarch64; elsewhere nothing is found.  Reads the object's file, not its debug
  * information.
  */
@@ -42,3 +45,6 @@ uint64_t called_address(struct called *c, const struct files *files, const struc
 /* Returns where the object has the function that it exports under this name; 0 if it has none. */
 uint64_t called_export(struct called *c, const struct files *files, const struct stack_object *of,
 		       const char *name);
+/* Does a signal handler return to this address? */
+bool called_returns_from_signal(struct called *c, const struct files *files,
+				const struct stack_object *of, uint64_t address);

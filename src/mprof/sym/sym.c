@@ -315,8 +315,6 @@ static const char *name_by_callers(struct sym *s, uint32_t frame)
 	uint64_t entry;
 	uint32_t i;
 
-	if (!s->called)
-		find_callers(s);
 	for (i = s->caller[frame]; i; i = s->callers[i].next) {
 		if (!is_between_objects(of, frame, s->callers[i].frame))
 			continue;
@@ -333,6 +331,25 @@ static const char *name_by_callers(struct sym *s, uint32_t frame)
 		    !calls(s, &of->frame[s->callers[i].frame], name, entry))
 			entry = 0;
 	return entry ? clean(s, name) : NULL;
+}
+
+static bool is_libc(const char *module)
+{
+	return !strncmp(module, "libc.so", 7);
+}
+
+/* Names a frame without a symbol, or returns NULL. */
+static const char *name_without_symbol(struct sym *s, uint32_t frame)
+{
+	const struct stack_frame *f = &s->stacks->frame[frame];
+
+	if (!s->called)
+		find_callers(s);
+	if (is_libc(s->object[f->object].module) &&
+	    called_returns_from_signal(&s->called[f->object], &s->context.files,
+				       &s->stacks->object[f->object], f->address))
+		return "[signal handler called]";
+	return name_by_callers(s, frame);
 }
 
 /* ---- answers ---- */
@@ -403,7 +420,7 @@ static size_t find_locations(struct sym *s, uint32_t frame, uint64_t address,
 {
 	struct object *o = &s->object[s->stacks->frame[frame].object];
 	size_t n = object_locations(o, address, location);
-	const char *name = n && *location[n - 1].raw ? NULL : name_by_callers(s, frame);
+	const char *name = n && *location[n - 1].raw ? NULL : name_without_symbol(s, frame);
 
 	if (!name)
 		return n;
@@ -483,11 +500,6 @@ const struct sym_lines *sym_frame(struct sym *s, uint32_t frame)
 
 /* Addresses in libc that a program passes as it starts, and as its threads do. */
 #define STARTS 3u
-
-static bool is_libc(const char *module)
-{
-	return !strncmp(module, "libc.so", 7);
-}
 
 bool sym_is_nameless_libc(const struct sym_line *line)
 {
