@@ -262,7 +262,7 @@ test_views_suppressions() {
 	run "$mprof" report leaks --suppressions wrong log
 	expect_status 2
 	expect_one_line_error
-	expect_text err "'wrong', line 1: invalid suppression 'leek:grow': expected leak:PATTERN"
+	expect_text err "'wrong', line 1: invalid suppression 'leek:grow': expected leak:PATTERN or {"
 	run "$mprof" report leaks --suppressions nowhere log
 	expect_one_line_error
 	expect_text err nowhere
@@ -287,6 +287,45 @@ test_views_suppressions() {
 	list leaks --no-builtin-suppressions
 	[ "$(json answer '.rows | length')" -gt 3 ] || bad 'still suppressed'
 	expect_same 'none suppressed' "$(json answer '.suppressed | length')" 0
+}
+
+# A file as libraries install them, with other errors in it.
+test_views_suppressions_of_valgrind() {
+	store
+	cat >supp <<-'END'
+		# of store
+		{
+		   grown
+		   Memcheck:Leak
+		   match-leak-kinds: definite
+		   fun:malloc
+		   fun:xmalloc
+		   fun:grow
+		   ...
+		   fun:ma?n
+		}
+		{
+		   param
+		   Memcheck:Param
+		   write(buf)
+		   fun:once
+		}
+		leak:nowhere
+	END
+	list leaks --suppressions supp
+	expect_same 'what is left' "$(list_rows)" 'once 77'
+	expect_same suppressed "$(json answer '.suppressed[] | "\(.pattern) \(.calls) \(.bytes)"')" 'grown 48 48000'
+	run "$mprof" report leaks --suppressions supp log
+	expect_text out 'in 48 blocks: grown'
+	sed '/ma?n/d' supp | sed '/^}$/,$d' >short
+	run "$mprof" report leaks --suppressions short log
+	expect_status 2
+	expect_one_line_error
+	expect_text err "'short' ends within a suppression: expected }"
+	sed 's/fun:grow/function:grow/' supp >wrong
+	run "$mprof" report leaks --suppressions wrong log
+	expect_status 2
+	expect_text err "'wrong', line 8: invalid line of a suppression 'function:grow': expected fun:, obj:, src: or ..."
 }
 
 test_views_calls_and_lifetimes() {

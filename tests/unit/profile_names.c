@@ -553,6 +553,50 @@ START_TEST(suppressions_of_a_file)
 }
 END_TEST
 
+/* Lines in Valgrind's format, innermost first; the stack: operator new, inner, outer, main. */
+START_TEST(suppressions_of_valgrind)
+{
+	static const struct {
+		const char *lines;
+		bool matches;
+	} cases[] = {
+		{ "fun:_Znwm\nfun:inner", true },
+		{ "fun:malloc\nfun:_Znwm", true },
+		{ "fun:?alloc\n...\nfun:main", true },
+		{ "obj:*vgpreload_memcheck*\nfun:_Znwm", true },
+		{ "fun:malloc\nfun:inner", false },
+		{ "fun:inner", false },
+		{ "...\nfun:inner\nfun:_ZN2ns5*\n", true },
+		{ "...\nfun:inner\nfun:main", false },
+		{ "...\nfun:*\nfun:main", true },
+		{ "...\nfun:main\nfun:*", false },
+		{ "...\nfun:main\n...", true },
+		{ "fun:*\nfun:*\nobj:/opt/lib/lib*.so", true },
+		{ "fun:*\nobj:/opt/lib/lib*.so", false },
+		{ "...\nsrc:source.c:?\n", true },
+		{ "...\nsrc:source.c:?1\n", false },
+		{ "...\nsrc:sour*\n", true },
+	};
+	struct suppressions s;
+	struct error err;
+	char text[200];
+
+	make_path("inner", "prog");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s = (struct suppressions){ .count = 0 };
+		snprintf(text, sizeof(text), "{\n name\n Memcheck,Other:Leak\n%s\n}\n",
+			 cases[i].lines);
+		ck_assert_msg(!read_text(&s, text, &err), "%s", err.text);
+		ck_assert_msg((find(&s) != NULL) == cases[i].matches, "%s", cases[i].lines);
+		suppressions_release(&s);
+	}
+	s = (struct suppressions){ .count = 0 };
+	ck_assert(!read_text(&s, "{\nx\nMemcheck:Cond\nfun:f\n}\n{\ny\nHelgrind:Leak\n}\n", &err));
+	ck_assert_uint_eq(s.count, 0);
+	suppressions_release(&s);
+}
+END_TEST
+
 /* What a library keeps for itself, and not what the program lets it allocate. */
 START_TEST(suppressions_that_are_built_in)
 {
@@ -615,6 +659,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);
 	tcase_add_test(c, suppressions_of_a_file);
+	tcase_add_test(c, suppressions_of_valgrind);
 	tcase_add_test(c, suppressions_that_are_built_in);
 	suite_add_tcase(s, c);
 	return s;

@@ -177,8 +177,10 @@ const struct option_row option_profile[] = {
 	    "Show the totals of the whole run, not the calls that were kept (record --last, "
 	    "--budget or --overhead)"),
 	OPTION_TITLE("Leaks:"),
-	OPTION_LIST(0, "suppressions", "FILE", options.suppressions, &option_files,
-		    "Read suppressions from FILE, in LeakSanitizer's format; may be repeated"),
+	OPTION_LIST(
+	    0, "suppressions", "FILE", options.suppressions, &option_files,
+	    "Read suppressions from FILE, in the format of LeakSanitizer or Valgrind; may be "
+	    "repeated"),
 	OPTION_FLAG(0, "no-builtin-suppressions", options.no_builtin_suppressions,
 		    "Also show what libc, libstdc++ and the loader keep"),
 	OPTION_ROWS_ALONE(option_names),

@@ -152,7 +152,8 @@ static void print_suppressed(const struct profile *p, FILE *out)
 		if (s->item[i].why)
 			fprintf(out, "%s\n", s->item[i].why);
 		else
-			fprintf(out, "leak:%s\n", s->item[i].pattern);
+			fprintf(out, "%s%s\n",
+				s->item[i].steps.count ? "" : "leak:", s->item[i].pattern);
 	}
 }
 

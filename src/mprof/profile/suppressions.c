@@ -101,6 +101,21 @@ void suppressions_add_builtin(struct suppressions *s)
 	}
 }
 
+static int take_block(struct suppressions *s, const char *line, struct error *err)
+{
+	const int ret = valgrind_take(&s->block, line, err);
+	struct suppression *x;
+
+	if (ret <= 0)
+		return ret;
+	s->of_files++;
+	x = add(s);
+	x->pattern = s->block.name;
+	x->steps = s->block.steps;
+	s->block = (struct valgrind_block){ .lines = 0 };
+	return 0;
+}
+
 static int take_line(void *self, char *line, struct error *err)
 {
 	static const char *const others[] = {
@@ -113,11 +128,13 @@ static int take_line(void *self, char *line, struct error *err)
 	line = text_trim(line);
 	if (!*line || *line == '#')
 		return 0;
+	if (s->block.lines || !strcmp(line, "{"))
+		return take_block(s, line, err);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(line, others[i], strlen(others[i])))
 			return 0;
 	if (strncmp(line, "leak:", 5) || !line[5])
-		return fail(err, -EINVAL, "invalid suppression '%.60s': expected leak:PATTERN",
+		return fail(err, -EINVAL, "invalid suppression '%.60s': expected leak:PATTERN or {",
 			    line);
 	s->of_files++;
 	add(s)->pattern = must_strdup(text_trim(line + 5));
@@ -126,15 +143,22 @@ static int take_line(void *self, char *line, struct error *err)
 
 int suppressions_read(struct suppressions *s, const char *file, struct error *err)
 {
-	return text_lines(file, take_line, s, err) ? -EINVAL : 0;
+	int ret = text_lines(file, take_line, s, err) ? -EINVAL : 0;
+
+	if (!ret && s->block.lines)
+		ret = fail(err, -EINVAL, "'%s' ends within a suppression: expected }", file);
+	valgrind_release(&s->block);
+	return ret;
 }
 
 void suppressions_release(struct suppressions *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->count; i++)
+	for (i = 0; i < s->count; i++) {
 		free(s->item[i].pattern);
+		valgrind_steps_release(&s->item[i].steps);
+	}
 	free(s->item);
 	hash_release(&s->lines);
 	*s = (struct suppressions){ .item = NULL };
@@ -261,6 +285,8 @@ static bool matches_somewhere(const struct suppression *x, const struct stacks *
 {
 	size_t i;
 
+	if (x->steps.count)
+		return valgrind_matches(&x->steps, stacks, path);
 	for (i = path->all; i--;) {
 		const struct sym_line *line = path->line[i];
 		uint32_t object = stacks->frame[path->frame[i]].object;

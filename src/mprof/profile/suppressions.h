@@ -5,7 +5,8 @@
  * A file of suppressions is in the syntax of LeakSanitizer: lines "leak:PATTERN",
  * empty lines, and comments after #.  A pattern suppresses a stack if it is
  * found in a function, a source file or a module of any of its lines; * in it
- * matches anything, ^ and $ match the beginning and end.
+ * matches anything, ^ and $ match the beginning and end.  It may also have
+ * suppressions in the syntax of Valgrind (valgrind.h).
  *
  * Built-in suppressions (suppressions.def) cover memory that the C library, the
  * loader and libstdc++ keep until the process ends. They match the innermost
@@ -18,10 +19,12 @@
 
 #include "../util/hash.h"
 #include "stack_path.h"
+#include "valgrind.h"
 
 struct suppression {
-	char *pattern;	    /* NULL = any function */
-	const char *module; /* glob, for a built-in one; NULL = any */
+	char *pattern;		     /* NULL = any function; of Valgrind's, its name */
+	struct valgrind_steps steps; /* of Valgrind's */
+	const char *module;	     /* glob, for a built-in one; NULL = any */
 	const char *caller; /* glob of the module that called, for a built-in one; NULL = any */
 	const char *why;    /* for a built-in one; NULL for one from a file */
 	unsigned most;	    /* live blocks of a stack for each run of its program; 0 = any number */
@@ -34,7 +37,8 @@ enum { LINE_ORDINARY = 1, LINE_BUILTIN };
 struct suppressions {
 	struct suppression *item;
 	size_t count, room;
-	size_t of_files;   /* number of those that are not built in */
+	size_t of_files;	     /* number of those that are not built in */
+	struct valgrind_block block; /* while a file is read */
 	struct hash lines; /* by address: the lines evaluated so far, which must not move */
 };
 
