@@ -1140,7 +1140,7 @@ int main(void)
 END
 	compile few
 	report_of ./few
-	expect_words out 'blocks allocated by lose (few.c:4), through'
+	expect_words out 'allocated by lose (few.c:4)'
 	expect_no_text out gconv_init
 	run "$mprof" report leaks --by function --json log
 	expect_same 'who lost converters' "$(json out '[.rows[].function] | join(" ")')" lose
