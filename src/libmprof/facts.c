@@ -224,7 +224,7 @@ static uint32_t fact_exec_how(char *const envp[])
 
 	if (error == -EACCES)
 		return MPROF_EXEC_DENIED;
-	return error == -ENOENT || mp_lacks_us(envp) ? MPROF_EXEC_OUT_OF_REACH : 0;
+	return error || mp_lacks_us(envp) ? MPROF_EXEC_OUT_OF_REACH : 0;
 }
 
 void mp_fact_exec(int child_pid, const char *path, char *const envp[])

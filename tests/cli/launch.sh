@@ -533,8 +533,8 @@ test_library_out_of_reach() {
 # In another root directory, a program is recorded if it finds both files where they are outside.
 test_program_after_chroot() {
 	[ "$(id -u)" = 0 ] || return 0
-	local file why='libmprof.so or the file of this run was out of its reach, as after chroot'
-	local there='the directories of both available there at the same paths (mount --bind)'
+	local file why='libmprof.so or the file of this run was out of its reach, as after chroot or in a sandbox'
+	local there='the directories of both available there at the same paths (mount --bind), that of the file writable'
 	mkdir -p "jail$PWD"
 	cp "$(type -P true)" jail/inside
 	ldd jail/inside "$build/libmprof.so" | grep -o '/[^ ]*' | tr -d : | sort -u | while read -r file; do
@@ -559,6 +559,19 @@ test_program_after_chroot() {
 	run "$mprof" report jail/log
 	expect_text out 'which became: /inside'
 	expect_no_text out 'not recorded'
+}
+
+# As in a sandbox: the file of the run is there, but read-only.
+test_program_in_a_sandbox() {
+	local sandbox why='libmprof.so or the file of this run was out of its reach, as after chroot or in a sandbox'
+	for sandbox in -rm -rmpf; do # with its own process identifiers, too
+		unshare $sandbox mount -o bind,ro . . || return 0
+		run "$mprof" record -o log -- unshare $sandbox sh -c 'mount -o bind,ro . . && exec true'
+		expect_status 0
+		expect_text err "true was not recorded: $why"
+		run "$mprof" report log
+		expect_words out "not recorded, $why"
+	done
 }
 
 test_setuid_program() {
@@ -653,6 +666,17 @@ test_daemon_left_behind() {
 	run "$mprof" report log
 	expect_status 0
 	: >stop
+}
+
+# As the init process of a sandbox with its own PID namespace: the trace is complete.
+test_process_that_ends_last() {
+	outlive() {
+		rm -f log
+		run "$mprof" record -o log -- perl -e 'fork || select undef, undef, undef, 0.05'
+	}
+	again_until '! has_words err "still running"' outlive
+	expect_words err ' of 2 threads and 2 processes, 0 lost'
+	expect_no_text err 'still running'
 }
 
 # A daemon that is not recorded keeps no file open: it is compressed as after any run.

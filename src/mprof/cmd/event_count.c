@@ -97,10 +97,12 @@ static void take_fact(struct event_count_own *own, const struct trace_fact *f)
 			 *f->malloc_of == '/' ? f->malloc_of : f->exe);
 }
 
-/* A process that still runs may not have loaded the library yet; a note has been told. */
+/* A process that still runs may not have loaded the library yet, but cannot if that is out of its
+ * reach; a note has been told. */
 static bool is_missing(const struct tree_missing *m)
 {
-	return m->environment || (!m->denied && !m->note && kill(m->pid, 0) && errno == ESRCH);
+	return m->environment ||
+	       (!m->denied && !m->note && (m->apart || (kill(m->pid, 0) && errno == ESRCH)));
 }
 
 static void take_missing(struct event_count_own *own, const struct tree *tree)

@@ -311,8 +311,9 @@ static void tell_missing(const struct event_count_own *own)
 		snprintf(words, sizeof(words), "%s was not recorded: %s", cmd_path(path),
 			 own->apart
 			     ? "libmprof.so or the file of this run was out of its reach, as after "
-			       "chroot; to record it, make the directories of both available "
-			       "there at the same paths (mount --bind)"
+			       "chroot or in a sandbox; to record it, make the directories of both "
+			       "available there at the same paths (mount --bind), that of the file "
+			       "writable"
 			     : "it did not load libmprof.so");
 	cmd_warn("%s%s", many, *program.why_not ? program.why_not : words);
 }

@@ -633,9 +633,9 @@ const char *tree_why_missing(const struct tree_missing *m)
 	if (*m->why)
 		return m->why;
 	if (m->apart)
-		return "libmprof.so or the file of this run was out of its reach, as after chroot: "
-		       "make the directories of both available there at the same paths (mount "
-		       "--bind)";
+		return "libmprof.so or the file of this run was out of its reach, as after chroot "
+		       "or in a sandbox: make the directories of both available there at the same "
+		       "paths (mount --bind), that of the file writable";
 	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
 	       "program, one in a sandbox or container, or one that ended early";
 }

@@ -36,6 +36,7 @@
 
 #define VARIABLES 6
 #define EXEC_NS	  200000000 /* from exec until the new program is recorded */
+#define LAST_NS	  100000000 /* until the last process has ended, if it does */
 
 struct session {
 	const struct run_plan *plan;
@@ -638,6 +639,16 @@ static void name_by_rank(struct session *s)
 	free(path);
 }
 
+/* A sandbox with its own PID namespace has an init process that ends just after its program. */
+static void wait_for_last(const struct session *s)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + LAST_NS;
+
+	while (run_uses(s->path) && now_ns(CLOCK_MONOTONIC) < until)
+		nanosleep(&pause, NULL);
+}
+
 static void finish_file(struct session *s)
 {
 	read_notes(s);
@@ -649,6 +660,7 @@ static void finish_file(struct session *s)
 		s->result->file = find_nothing(&s->result->target);
 	} else {
 		write_waited(s);
+		wait_for_last(s);
 		write_notes(s);
 		s->result->python = code_names_take(&s->file, s->plan->python);
 		count_processes(s);
