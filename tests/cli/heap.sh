@@ -844,6 +844,29 @@ END
 	most_mapped || bad "$(cat out)"
 }
 
+# Half of what it mapped was ever resident, and nothing read its pages: it is unknown of which line.
+test_line_of_memory_mapped_but_not_touched() {
+	cat >lines.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+#define MAP(mib) mmap(0, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+static void slab(void)
+{
+	memset(MAP(30), 1, 20 << 20);
+	MAP(10);
+}
+int main(void)
+{
+	slab();
+	return 0;
+}
+END
+	compile lines
+	run env MPROF_CONF="MODE=LogMmap LOG_PATH=$PWD/log" LD_PRELOAD="$build/libmprof.so" ./lines
+	run "$mprof" report log
+	expect_words out ' MiB was mapped by slab (lines.c), mostly at line 6;'
+}
+
 # Static functions of two files may have one name: grab maps 30 MiB in each, large maps 40 MiB; copy
 # of two.c is called by copy of one.c and, less often, by other.
 test_memory_of_functions_of_one_name() {

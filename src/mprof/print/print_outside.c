@@ -15,9 +15,12 @@ void outside_put_place(const struct outside_place *place, FILE *out)
 	const struct profile_asked *who = &place->asked;
 
 	figures_line(out, who->line, !place->many_lines);
-	if (place->many_lines && who->line->line)
-		figures_most_at(out, who->line->line, place->line_bytes > place->bytes / 2,
+	if (place->many_lines && who->line->line && place->line_bytes)
+		figures_most_at(out, who->line->line, place->mostly_line,
 				format_bytes(place->line_bytes).s, format_bytes(place->bytes).s);
+	else if (place->many_lines && who->line->line)
+		fprintf(out, ", %s at line %" PRIu32, place->mostly_line ? "mostly" : "most",
+			who->line->line);
 	if (who->through) {
 		fputs(", through ", out);
 		figures_line(out, who->through, false);

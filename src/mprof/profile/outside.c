@@ -397,7 +397,8 @@ static struct outside_place place_of(const struct who *most, const struct look *
 {
 	struct outside_place place = { .bytes = most->bytes,
 				       .line_bytes = most->line_bytes,
-				       .many_lines = most->many_lines };
+				       .many_lines = most->many_lines,
+				       .mostly_line = most->line_bytes > most->bytes / 2 };
 
 	if (!l->names || !most->stack)
 		return place;
@@ -409,6 +410,15 @@ static struct outside_place place_of(const struct who *most, const struct look *
 	return place;
 }
 
+/* If it mapped more than was resident, it is unknown which lines this belongs to. */
+static void limit_place(struct outside_place *place, uint64_t most)
+{
+	if (place->bytes <= most)
+		return;
+	place->bytes = most;
+	place->line_bytes = 0;
+}
+
 static void find_who(struct outside *o, const struct look *l)
 {
 	struct who most;
@@ -418,7 +428,7 @@ static void find_who(struct outside *o, const struct look *l)
 	o->by_who = at_most(most.bytes, o->mapped);
 	o->mapper = most.mapper;
 	o->who = place_of(&function, l);
-	o->who.bytes = at_most(o->who.bytes, o->by_who);
+	limit_place(&o->who, o->by_who);
 	/* Without the call, the runtime may be the program's. */
 	if (image && (!l->names || !function.stack))
 		o->mapper = mapper_of_module(basename(image->exe));
@@ -433,6 +443,7 @@ static void find_moved(struct outside *o, const struct look *l)
 	o->moved = at_most(moved, o->unseen);
 	if (o->moved)
 		o->mover = place_of(&function, l);
+	limit_place(&o->mover, o->moved);
 }
 
 /* Finds the stacks at the time at which the pages were read. */

@@ -51,7 +51,8 @@ const struct mapper *mapper_next(const struct mapper *m);
 struct outside_place {
 	struct profile_asked asked; /* asked.line: with most of the bytes; NULL if unknown */
 	bool many_lines;	    /* other lines of the function have some, too */
-	uint64_t bytes, line_bytes; /* of the function and of the line */
+	bool mostly_line;	    /* the line has more than half */
+	uint64_t bytes, line_bytes; /* of the function and of the line; the line's 0 if unknown */
 };
 
 struct outside {
