@@ -231,6 +231,15 @@ void mp_lost(unsigned reason, uint64_t events)
 				   __ATOMIC_RELAXED);
 }
 
+/* No file can be mapped on some file systems of networks and virtual machines, and with FUSE's
+ * direct_io. */
+static int file_unmapped(const void *failed)
+{
+	const long error = (long)failed;
+
+	return error == -ENOMEM || error == -EAGAIN ? -ENOMEM : -ENODEV;
+}
+
 /* Maps the header of a file that we keep.  Takes ownership of fd, also on failure. */
 static int file_adopt(int fd)
 {
@@ -243,7 +252,7 @@ static int file_adopt(int fd)
 	map = sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_failed(map) || sys_fstat(fd, &st) < 0) {
 		sys_close(fd);
-		return -ENOMEM;
+		return sys_failed(map) ? file_unmapped(map) : -ENOMEM;
 	}
 	mp_file.dev = st.st_dev;
 	mp_file.ino = st.st_ino;
@@ -364,7 +373,7 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 	if (!h || sys_failed(h)) {
 		sys_unlink(name);
 		sys_close(fd);
-		return ret < 0 ? ret : -ENOMEM;
+		return ret < 0 ? ret : file_unmapped(h);
 	}
 	file_header_fill(h, magic, run);
 	sys_flock(fd, LOCK_SH | LOCK_NB); /* before others can see it */
@@ -442,6 +451,8 @@ const char *mp_file_reason(int error)
 		return "too many open files";
 	case ENOMEM:
 		return "no memory or address space";
+	case ENODEV:
+		return "its file system cannot map files (mmap); choose another directory";
 	}
 	return "the system denied it";
 }

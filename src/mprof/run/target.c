@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -154,18 +155,39 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 	return code ? code : 1;
 }
 
+/* The library maps the file, which not every file system of a network or FUSE allows. */
+static bool can_be_mapped(int fd)
+{
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return errno == ENOMEM || errno == EAGAIN;
+	munmap(map, bytes);
+	return true;
+}
+
 /* Can a file be created there? Tried, because permissions alone do not say. */
 static int try_to_make(const char *path, const char *shown, struct error *err)
 {
 	/* As the library does, whose name is longest. */
 	char *name = must_printf("%s.%d.new", path, (int)getpid());
+	bool mapped;
 	int fd, code = 0;
 
-	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
 		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
-	else if (close(fd) | unlink(name))
-		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+	} else {
+		mapped = can_be_mapped(fd);
+		if (close(fd) | unlink(name))
+			code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+		else if (!mapped)
+			code = fail(err, -ENODEV,
+				    "cannot write '%s': its file system cannot map files (mmap); "
+				    "choose another directory",
+				    shown);
+	}
 	free(name);
 	return code;
 }
