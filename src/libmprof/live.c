@@ -45,6 +45,9 @@ void *mp_live_memory(size_t bytes, size_t touched)
 	p = sys_memory(bytes);
 
 	if (p) {
+		/* A huge page would be resident as a whole for each few bytes that are touched. */
+		if (touched < bytes)
+			sys_madvise(p, bytes, MADV_NOHUGEPAGE);
 		mp_self_bytes((int64_t)touched);
 		mp_self_is_at(p, bytes);
 	}

@@ -710,3 +710,13 @@ END
 		grep -qE '^  Largest resident set: 6[0-9]\.[0-9] MiB, with code and files\.$' out || bad "$(cat out)"
 	done
 }
+
+# Where huge pages are always used, few bytes of a large table would keep 2 MiB of it resident.
+test_large_tables_have_no_huge_pages() {
+	[ -e /sys/kernel/mm/transparent_hugepage ] || return 0
+	run "$mprof" profile -q -o profile -- cat /proc/self/smaps
+	perl -ne '$map = $_, $name = (split)[5] if /^[0-9a-f]+-/; $size = $1 if /^Size: +(\d+)/;
+		print $map if /^VmFlags:/ && !/ nh/ && / wr/ && !$name && $size >= 2048' out >large
+	expect_same 'large tables without the advice' "$(cat large)" ''
+	grep -q '^VmFlags:.* nh' out || bad 'no table has the advice'
+}
