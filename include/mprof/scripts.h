@@ -93,3 +93,5 @@ void mprof_set_scripts(const struct mprof_script_layout *layout);
 /* Returns memory of zeros, at this address unless NULL, which counts as mprof's own; or NULL.  It
  * is never released. */
 void *mprof_script_memory(void *at, size_t bytes);
+/* Makes code of such memory, a multiple of pages; -1 if the system refuses. */
+int mprof_script_code(void *at, size_t bytes);

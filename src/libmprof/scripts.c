@@ -34,6 +34,30 @@ void *mprof_script_memory(void *at, size_t bytes)
 	return memory;
 }
 
+/* Where memory that was writable may not become executable (PR_SET_MDWE, systemd's
+ * MemoryDenyWriteExecute), a new mapping of a file may. */
+static int script_code_of_file(void *at, size_t bytes)
+{
+	int fd = (int)mp_sys(SYS_memfd_create, (long)"mprof code", MFD_CLOEXEC, 0, 0, 0, 0);
+	void *code;
+
+	if (fd < 0)
+		return -1;
+	code = sys_write(fd, at, bytes) == (long)bytes
+		   ? sys_mmap(at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0)
+		   : NULL;
+	sys_close(fd);
+	return code == at ? 0 : -1;
+}
+
+int mprof_script_code(void *at, size_t bytes) __attribute__((visibility("default")));
+int mprof_script_code(void *at, size_t bytes)
+{
+	if (mp_sys(SYS_mprotect, (long)at, (long)bytes, PROT_READ | PROT_EXEC, 0, 0, 0) == 0)
+		return 0;
+	return script_code_of_file(at, bytes);
+}
+
 /*
  * A stub's frame, from its frame pointer:
  *   x86-64: the mark at -16, where the stack ends, the data of the call at -8

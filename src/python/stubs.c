@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define STUBS	    (MPROF_SCRIPT_CHUNK / MPROF_SCRIPT_STUB) /* of a chunk */
@@ -82,7 +81,7 @@ static bool new_chunk(pid_t process)
 		return false;
 	for (unsigned i = 0; i < STUBS; i++)
 		memcpy(chunk + i * MPROF_SCRIPT_STUB, stub_code, sizeof(stub_code));
-	if (mprotect(chunk, MPROF_SCRIPT_CHUNK, PROT_READ | PROT_EXEC))
+	if (mprof_script_code(chunk, MPROF_SCRIPT_CHUNK))
 		return false;
 	__builtin___clear_cache((char *)chunk, (char *)chunk + MPROF_SCRIPT_CHUNK);
 	stubs.chunk = chunk;

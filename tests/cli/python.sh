@@ -148,6 +148,23 @@ test_python_alone() {
 	expect_no_text out PYTHONMALLOC
 }
 
+# As in a service of systemd with MemoryDenyWriteExecute.
+test_python_without_writable_code() {
+	python_found || return 0
+	cat >deny.py <<'END'
+import ctypes, os, sys
+PR_SET_MDWE, MDWE_REFUSE_EXEC_GAIN = 65, 1
+if ctypes.CDLL(None).prctl(PR_SET_MDWE, MDWE_REFUSE_EXEC_GAIN, 0, 0, 0):
+    sys.exit(0)
+os.execv(sys.argv[1], sys.argv[1:])
+END
+	echo 'a = bytearray(70002)' >alone.py
+	run python3 deny.py "$mprof" record --python -o log -- "$python" -I -S alone.py
+	expect_status 0
+	[ -e log ] || return 0 # a kernel before 6.3
+	expect_at 70003 1 '<module> alone.py:1'
+}
+
 # What a library without source allocates is reached from the script; our own memory is not the program's.
 test_python_libraries() {
 	python_found || return 0
