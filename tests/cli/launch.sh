@@ -396,6 +396,10 @@ test_static_program() {
 	"${CC:-cc}" -static -o go go.c
 	run "$mprof" doctor ./go
 	expect_words out 'so nothing can be preloaded; runtime/pprof shows the memory of Go'
+	sed 's/.go.buildinfo/.fpcdata/' go.c >fpc.c
+	"${CC:-cc}" -static -o fpc fpc.c
+	run "$mprof" doctor ./fpc
+	expect_words out 'so nothing can be preloaded; to record it, name cmem first in its uses clause'
 	run "$mprof" record -o log -- ./static
 	expect_status 0
 	expect_same output "$(cat out)" 'I am static'

@@ -117,6 +117,8 @@ START_TEST(wrappers_are_known)
 		{ "MemoryContextAllocZero", "MemoryContextAllocZero", PATHS_WRAPPER },
 		{ "enlargeStringInfo", "enlargeStringInfo", PATHS_WRAPPER },
 		{ "isc__mem_get", "isc__mem_get", PATHS_WRAPPER },
+		{ "CMEM_$$_CGETMEM$QWORD$$POINTER", "CMEM_$$_CGETMEM$QWORD$$POINTER",
+		  PATHS_WRAPPER },
 		{ "my_multi_malloc_large", "my_multi_malloc_large", PATHS_WRAPPER },
 		{ "strmake_root", "strmake_root", PATHS_WRAPPER },
 		{ "PyList_New", "PyList_New", PATHS_PROGRAM },

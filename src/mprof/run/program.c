@@ -75,6 +75,16 @@ static bool is_musl(const char *path)
 	return strstr(name, MPROF_MUSL) || (!strcmp(name, "libc.so") && strstr(path, MPROF_MUSL));
 }
 
+static const char *remedy_of_static(const char *image)
+{
+	if (elf_has_section(image, ".go.buildinfo"))
+		return "runtime/pprof shows the memory of Go, which does not come from malloc";
+	if (elf_has_section(image, ".fpcdata"))
+		return "to record it, name cmem first in its uses clause: then Free Pascal links "
+		       "it dynamically, and allocates by malloc";
+	return "to record it, link it dynamically";
+}
+
 static void judge(struct program *p)
 {
 	const char *remedy, *why = privileges(p->image, &remedy);
@@ -104,10 +114,7 @@ static void judge(struct program *p)
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say),
 			 "it is statically linked, so nothing can be preloaded; %s",
-			 elf_has_section(p->image, ".go.buildinfo")
-			     ? "runtime/pprof shows the memory of Go, which does not come from "
-			       "malloc"
-			     : "to record it, link it dynamically");
+			 remedy_of_static(p->image));
 	else if ((p->alone = is_sanitized(p->image)))
 		snprintf(say, sizeof(say), "%s", sanitized);
 	if (*say)
