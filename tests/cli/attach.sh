@@ -568,6 +568,20 @@ int main(void) { for (;;) pause(); }' >pauses.c
 	fi
 	kill "$pid"
 	wait "$pid" 2>/dev/null
+	if nobody_can_run; then
+		python3 -c 'import ctypes, os, time
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+print(flush=True)
+while True: time.sleep(9)' >protected &
+		pid=$!
+		wait_for test -s protected
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" attach -o /dev/null "$pid"
+		expect_status 3
+		expect_text err "cannot examine process $pid: it has more privileges, or protects itself (PR_SET_DUMPABLE); run mprof as root"
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+	fi
 	echo '#include <stddef.h>
 #include <unistd.h>
 static char all[1 << 20], *next = all;

@@ -79,7 +79,12 @@ int run_cannot_examine(pid_t pid, int why, struct error *err)
 		return fail(err, -why, "cannot examine process %d: it is not running", (int)pid);
 	if (has_ended(pid))
 		return fail(err, -ESRCH, "cannot examine process %d: it has ended", (int)pid);
-	if (why != EACCES || !user_of(pid, &user) || user == geteuid())
+	if (why == EACCES && user_of(pid, &user) && user == geteuid())
+		return fail(err, -why,
+			    "cannot examine process %d: it has more privileges, or protects "
+			    "itself (PR_SET_DUMPABLE); run mprof as root",
+			    (int)pid);
+	if (why != EACCES || !user_of(pid, &user))
 		return fail(err, -why, "cannot examine process %d: %s", (int)pid, strerror(why));
 	known = getpwuid(user);
 	snprintf(name, sizeof(name), known ? "%s" : "%.0s%u", known ? known->pw_name : "", user);
