@@ -711,6 +711,33 @@ END
 	done
 }
 
+# A worker was killed, and its parent has no figures of it: those of the run count.
+test_profile_resident_of_killed_worker() {
+	cat >worker.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int i;
+	if (fork())
+		return waitpid(-1, &i, 0) < 0;
+	for (i = 0; i < 100; i++)
+		memset(malloc(600000), 1, 600000), usleep(2000);
+	raise(SIGKILL);
+}
+END
+	compile worker
+	profile_worker() {
+		"$mprof" profile -q -o profile -- ./worker
+		run "$mprof" report profile
+	}
+	again_until 'grep -q "Largest resident set: [456][0-9]\.[0-9] MiB, of .* (process 2)" out' profile_worker
+	grep -q 'Largest resident set: [456][0-9]\.[0-9] MiB, of .* (process 2)' out || bad "$(cat out)"
+}
+
 # Where huge pages are always used, few bytes of a large table would keep 2 MiB of it resident.
 test_large_tables_have_no_huge_pages() {
 	[ -e /sys/kernel/mm/transparent_hugepage ] || return 0

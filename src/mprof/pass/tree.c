@@ -236,6 +236,9 @@ static void add_samples(struct tree_process *p, const struct walk_input *in,
 		add_mark(p, s[i].peak_rss);
 	}
 	add_mark(p, p->peak_rss_bytes ? rss_told(told, p->number) : p->waited_rss_bytes);
+	/* If it was killed, and its parent recorded no figures of it. */
+	if (!p->peak_rss_bytes && in->seen_resident)
+		add_mark(p, in->seen_resident(in->context, p->number));
 }
 
 /* ---- what is missing ---- */

@@ -46,6 +46,24 @@ static size_t samples_of_trace(void *t, uint32_t process, const struct mprof_sam
 	return trace_samples(t, process, samples);
 }
 
+static uint64_t seen_resident_in_trace(void *t, uint32_t process)
+{
+	const struct trace_totals *x;
+	const size_t n = trace_totals(t, &x);
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct mprof_course *c = x[i].data;
+
+		if (x[i].kind != MPROF_EXTENT_COURSE || x[i].process != process)
+			continue;
+		for (uint32_t k = 0; k < c->steps && k < MPROF_STEPS; k++)
+			if (c->step[k].resident > most)
+				most = c->step[k].resident;
+	}
+	return most;
+}
+
 void walk_input_from_trace(struct walk_input *in, struct trace *t)
 {
 	*in = (struct walk_input){
@@ -56,6 +74,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 		.thread_name = thread_name_of_trace,
 		.chooses = chooses_of_trace,
 		.samples = samples_of_trace,
+		.seen_resident = seen_resident_in_trace,
 		.header = trace_header(t),
 	};
 	in->fact_count = trace_facts(t, &in->facts);

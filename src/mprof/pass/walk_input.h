@@ -25,6 +25,8 @@ struct walk_input {
 	bool (*chooses)(const void *context, const struct thread_choice *c, uint32_t number);
 	/* Returns the samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
+	/* Returns the most that a profile saw resident of a process, 0 if unknown; may be NULL. */
+	uint64_t (*seen_resident)(void *context, uint32_t process);
 	const struct mprof_system *system; /* the memory of the machine, in the order of time */
 	size_t system_count;
 	const struct trace_peak *peaks;
