@@ -124,11 +124,16 @@ static void check_clock(struct finding *f, const char *program)
 static void check_room(struct finding *f, const char *program)
 {
 	struct statvfs fs;
+	struct error err;
 	double gib;
 
 	if (access(".", W_OK)) {
 		say(f, BAD, "This directory is not writable (%s): name the trace with -o LOG",
 		    strerror(errno));
+		return;
+	}
+	if (target_try("./mprof.log", "mprof.log", &err)) {
+		say(f, BAD, "%s (-o LOG names another file)", err.text);
 		return;
 	}
 	if (statvfs(".", &fs)) {

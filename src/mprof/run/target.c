@@ -167,8 +167,7 @@ static bool can_be_mapped(int fd)
 	return true;
 }
 
-/* Can a file be created there? Tried, because permissions alone do not say. */
-static int try_to_make(const char *path, const char *shown, struct error *err)
+int target_try(const char *path, const char *shown, struct error *err)
 {
 	/* As the library does, whose name is longest. */
 	char *name = must_printf("%s.%d.new", path, (int)getpid());
@@ -289,7 +288,7 @@ static int check(struct target *t, const char *shown, const char *magic, struct 
 		t->ino = found.st.st_ino;
 		memcpy(t->run_id, found.run_id, sizeof(t->run_id));
 	}
-	code = try_to_make(t->path, shown, err);
+	code = target_try(t->path, shown, err);
 	return code || !t->earlier ? code : look_at_old(t, shown, magic, err);
 }
 

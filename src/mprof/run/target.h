@@ -38,6 +38,9 @@ enum target_earlier {
  * (magic: MPROF_MAGIC_*).  0, or -errno and *err if not; then nothing may be started.
  */
 int target_take(struct target *t, const char *path, const char *magic, struct error *err);
+/* Can a file be made and mapped there?  Tried, because permissions alone do not say.  shown: the
+ * path in the message.  0, or -errno and *err. */
+int target_try(const char *path, const char *shown, struct error *err);
 
 /* Call this after the run.  If nothing was recorded, the earlier file replaces the new one. */
 enum target_earlier target_settle(struct target *t, bool recorded);
