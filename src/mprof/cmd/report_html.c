@@ -3,6 +3,7 @@
 #include "report_html.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -86,12 +87,14 @@ static void take_heap(const struct making *m, struct profile *p, struct html_rep
 	free(title);
 }
 
-static void with_profile(const struct making *m, struct profile *p, struct cells *cells)
+static void with_profile(const struct making *m, struct profile *p, struct html_tree *figures,
+			 struct cells *cells)
 {
 	const struct report_served *s = m->served;
 	struct stack_uses stacks;
 	struct variables variables;
 	const struct html_source_data source = { .profile = p,
+						 .figures = figures,
 						 .cells = cells,
 						 .shares = &m->analysis->resident_parts.shares,
 						 .tree = &m->analysis->tree,
@@ -124,6 +127,7 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	stack_uses_find(&stacks, p->trace);
 	variables_find(&variables, p);
 	html_data_make(&data, &source, map);
+	malloc_trim(0); /* the map of the heap takes other memory */
 	if (m->heap_map)
 		take_heap(m, p, &page, &heap);
 	if (s)
@@ -144,7 +148,7 @@ struct page_walk {
 	struct analysis_source source;
 	struct findings findings;
 	struct profile profile;
-	struct html_stacks stacks;
+	struct html_tree figures;
 	struct cells cells;
 	struct cross_frees cross_frees;
 	struct programs programs;
@@ -161,10 +165,10 @@ static void plan_walk(struct page_walk *w, struct trace *t, const struct profile
 					 { &programs_pass, &w->programs },
 					 { &snapshots_pass, snapshots } };
 
-	w->stacks.profile = &w->profile;
+	w->figures.profile = &w->profile;
 	w->cells = (struct cells){ .filter = sites_are_usual(&o->sites) ? NULL : &o->sites.filter,
 				   .same = html_same_stack,
-				   .same_context = &w->stacks };
+				   .same_context = &w->figures };
 	w->own = PAGE_PASSES + !!snapshots;
 	memcpy(w->pass, own, sizeof(own));
 	analysis_source_of(&w->source, t);
@@ -184,6 +188,8 @@ static int run_walk(struct page_walk *w, struct trace *t, const struct profile_o
 	o.library = true; /* the page folds it away */
 	o.pass = w->pass;
 	o.passes = w->all;
+	o.take = html_tree_take;
+	o.take_context = &w->figures;
 	o.counted = w->analysis.has_stacks ? &w->analysis.sites : NULL;
 	o.fused = w->own == PAGE_PASSES ? analysis_fused_page : NULL;
 	o.fused_self = &w->fused;
@@ -234,14 +240,14 @@ int report_page(struct trace *t, const struct profile_options *options, FILE *ou
 			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees,
 						       &w->programs, out, sources, heap_map,
 						       served },
-				     &w->profile, &w->cells);
+				     &w->profile, &w->figures, &w->cells);
 		if (served)
 			*served->events = w->analysis.walk.events;
 		findings_release(&w->findings);
 		analysis_release(&w->analysis);
 		profile_release(&w->profile);
 	}
-	html_stacks_release(&w->stacks);
+	html_tree_release(&w->figures);
 	free(w);
 	return ret;
 }
@@ -308,14 +314,15 @@ static json *rows_by(enum profile_by by, const char *path, const struct profile_
 	return rows;
 }
 
-static void with_totals(const struct print_totals *totals, struct profile *p, FILE *out,
-			struct html_sources *sources, const struct report_served *served,
-			json *const rows[2])
+static void with_totals(const struct print_totals *totals, struct profile *p,
+			struct html_tree *figures, FILE *out, struct html_sources *sources,
+			const struct report_served *served, json *const rows[2])
 {
 	struct cells cells = { .point = NULL };
 	struct stack_uses stacks;
 	struct variables variables;
 	const struct html_source_data source = { .profile = p,
+						 .figures = figures,
 						 .cells = &cells,
 						 .course = totals->course,
 						 .stacks = &stacks,
@@ -359,6 +366,7 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 	const char *path = totals->a->path;
 	struct profile_options o = *options;
 	struct profile *p = must_calloc(1, sizeof(*p));
+	struct html_tree figures = { .profile = p };
 	json *const rows[2] = { rows_by(PROFILE_BY_THREAD, path, options),
 				rows_by(PROFILE_BY_PROCESS, path, options) };
 	struct trace *t = NULL;
@@ -368,14 +376,17 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 		ret = profile_show_totals(t, &o, err);
 	o.by = PROFILE_BY_STACK;
 	o.library = true; /* the page folds it away */
+	o.take = html_tree_take;
+	o.take_context = &figures;
 	if (!ret)
 		ret = profile_make(p, t, &o, err);
 	if (!ret) {
 		ret = check_filters(p, options, served, err);
 		if (!ret)
-			with_totals(totals, p, out, sources, served, rows);
+			with_totals(totals, p, &figures, out, sources, served, rows);
 		profile_release(p);
 	}
+	html_tree_release(&figures);
 	json_object_put(rows[0]);
 	json_object_put(rows[1]);
 	trace_close(t);

@@ -23,16 +23,13 @@
 #include "../util/order.h"
 #include "../util/rank.h"
 
-#define NONE	    UINT32_MAX
 #define ERROR_SCALE 1024 /* factor of error.*, which may be fractions */
 
 struct writer {
 	const struct html_source_data *from;
 	struct html_data *to;
-	struct calltree tree;
-	uint32_t *node_of;   /* node of the tree, by site of the profile */
-	uint32_t *page;	     /* node of the page, by node of the tree */
-	uint32_t *order;     /* node of the tree, by node of the page */
+	struct html_tree *tree;
+	struct html_map map;
 	struct cells *cells; /* whose stacks are nodes of the page */
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
@@ -50,80 +47,6 @@ struct writer {
 	struct blob source[4];	       /* columns: path, text, reason without text, change */
 	size_t source_bytes;	       /* of all texts */
 };
-
-/* ---- the tree ---- */
-
-/* Returns the sites in the order of their stacks: those that follow each other share most callers.
- */
-static struct ranked *sites_by_stack(const struct profile *p)
-{
-	struct ranked *r = must_malloc((p->count + 1) * sizeof(*r));
-
-	for (size_t i = 0; i < p->count; i++)
-		r[i] = (struct ranked){ p->site[i].key, i };
-	rank(r, p->count);
-	return r;
-}
-
-static void make_tree(struct writer *w)
-{
-	struct profile *p = w->from->profile;
-	struct ranked *site = sites_by_stack(p);
-	struct calltree_options o = { .same = LINE_LINE };
-	struct calltree_path path = { .line = NULL };
-	uint64_t value[VALUE_COUNT];
-	size_t i, k, n, skip;
-
-	/* The heaviest at the peak is first. */
-	o.value[o.values++] = VALUE_PEAK;
-	for (k = 0; k < VALUE_COUNT; k++)
-		if (k != VALUE_PEAK)
-			o.value[o.values++] = (enum profile_value)k;
-	w->node_of = must_calloc(p->count + 1, sizeof(*w->node_of));
-	calltree_init(&w->tree, &o);
-	for (n = 0; n < p->count; n++) {
-		i = site[n].item;
-		for (k = 0; k < o.values; k++)
-			value[k] = profile_value(p, i, o.value[k]);
-		calltree_path_of(&path, p, i);
-		skip = paths_start_lines(path.line, path.count);
-		w->node_of[i] =
-		    calltree_add(&w->tree, path.line + skip, path.count - skip, false, true, value);
-	}
-	free(path.line);
-	free(site);
-	calltree_finish(&w->tree);
-}
-
-uint32_t html_same_stack(void *html_stacks, uint32_t stack)
-{
-	static const struct calltree_options o = { .same = LINE_LINE,
-						   .value = { VALUE_PEAK },
-						   .values = 1 };
-	static const uint64_t none[1];
-	struct html_stacks *s = html_stacks;
-	struct calltree_path *path = &s->path;
-	uint32_t node;
-	size_t skip;
-
-	if (!s->tree.nodes)
-		calltree_init(&s->tree, &o);
-	calltree_path_of_stack(path, s->profile, stack);
-	skip = paths_start_lines(path->line, path->count);
-	node = calltree_add(&s->tree, path->line + skip, path->count - skip, false, false, none);
-	GROW_ZEROED(s->first, node + 1, s->room);
-	if (!s->first[node])
-		s->first[node] = stack + 1;
-	return s->first[node] - 1;
-}
-
-void html_stacks_release(struct html_stacks *s)
-{
-	if (s->tree.nodes)
-		calltree_release(&s->tree);
-	free(s->first);
-	free(s->path.line);
-}
 
 static void note_intervals(struct writer *w, const struct stack_of *s)
 {
@@ -157,95 +80,10 @@ static void note_deepest(struct writer *w)
 			GROW(w->deepest_bytes, w->deepest_lines + 1, w->bytes_room);
 			w->deepest_bytes[w->deepest_lines] = f.line ? f.line[k] : 0;
 			w->deepest[w->deepest_lines++] =
-			    line_interner_id(&w->tree.lines, path->line[k]);
+			    line_interner_id(&w->tree->tree.lines, path->line[k]);
 		}
 		stack_frames_release(&f);
 	}
-}
-
-/* Is every figure of the node below 1 / `part` of the total? */
-static bool is_small(const struct writer *w, uint32_t node, uint64_t part)
-{
-	const struct calltree *t = &w->tree;
-	size_t i;
-
-	for (i = 0; i < t->options.values; i++)
-		if (calltree_inclusive(t, node, i) > calltree_inclusive(t, 0, i) / part)
-			return false;
-	return true;
-}
-
-/* Lists nodes in preorder that are not small; returns their number. */
-static size_t walk_tree(struct writer *w, uint64_t part)
-{
-	const struct calltree *t = &w->tree;
-	uint32_t node = 0;
-	size_t n = 0;
-
-	for (;;) {
-		if (!node || !part || !is_small(w, node, part)) {
-			w->page[node] = (uint32_t)n;
-			w->order[n++] = node;
-			if (t->node[node].child) {
-				node = t->node[node].child;
-				continue;
-			}
-		} else {
-			w->page[node] = NONE;
-		}
-		while (node && !t->node[node].sibling)
-			node = t->node[node].parent;
-		if (!node)
-			return n;
-		node = t->node[node].sibling;
-	}
-}
-
-static void order_nodes(struct writer *w)
-{
-	uint64_t part = 0;
-	const size_t most = w->from->most_nodes ? w->from->most_nodes : HTML_NODES;
-	size_t nodes = w->tree.nodes, i;
-
-	w->page = must_malloc((nodes + 1) * sizeof(*w->page));
-	w->order = must_malloc((nodes + 1) * sizeof(*w->order));
-	/* Omit nodes below an omitted node as well. */
-	for (i = 0; i < nodes; i++)
-		w->page[i] = NONE;
-	w->to->nodes = walk_tree(w, 0);
-	for (part = 1ull << 24; w->to->nodes > most && part; part /= 2) {
-		for (i = 0; i < nodes; i++)
-			w->page[i] = NONE;
-		w->to->nodes = walk_tree(w, part);
-	}
-	w->to->merged_nodes = nodes - w->to->nodes;
-}
-
-/* Returns the page's node that represents a node of the tree. */
-static uint32_t page_of(const struct writer *w, uint32_t node)
-{
-	while (w->page[node] == NONE)
-		node = w->tree.node[node].parent;
-	return w->page[node];
-}
-
-static void make_map(const struct writer *w, struct html_map *map)
-{
-	const struct profile *p = w->from->profile;
-	size_t i;
-
-	map->nodes = w->to->nodes;
-	map->stacks = p->stacks->nodes + 1;
-	map->node_of = must_malloc(map->stacks * sizeof(*map->node_of));
-	for (i = 0; i < map->stacks; i++)
-		map->node_of[i] =
-		    p->site_of[i] ? page_of(w, w->node_of[p->site_of[i] - 1]) : HTML_NO_NODE;
-}
-
-void html_map_release(struct html_map *map)
-{
-	free(map->node_of);
-	map->node_of = NULL;
 }
 
 /* ---- cells ---- */
@@ -253,19 +91,15 @@ void html_map_release(struct html_map *map)
 static void make_cells(struct writer *w)
 {
 	struct cells *s = w->from->cells;
-	const struct profile *p = w->from->profile;
-	uint32_t site;
 	size_t i, n = 0;
 
 	w->cells = s;
 	for (i = 0; i < s->count; i++) {
 		struct cell c = s->cell[i];
 
-		site = c.stack <= p->stacks->nodes ? p->site_of[c.stack] : 0;
-		if (!site)
-			continue; /* excluded by the filters */
-		c.stack = page_of(w, w->node_of[site - 1]);
-		s->cell[n++] = c;
+		c.stack = c.stack < w->map.stacks ? w->map.node_of[c.stack] : HTML_NO_NODE;
+		if (c.stack != HTML_NO_NODE) /* else excluded by the filters */
+			s->cell[n++] = c;
 	}
 	s->count = n;
 	cells_merge(s);
@@ -381,10 +215,16 @@ static unsigned library_of(const struct writer *w, const struct sym_line *line)
 	return paths_is_text(line) ? 1 : 2;
 }
 
+/* Returns a node of the page. */
+static const struct calltree_node *node_at(const struct writer *w, size_t i)
+{
+	return &w->tree->tree.node[w->tree->order[i]];
+}
+
 /* Puts a line, unless it is known. */
 static void put_line(struct writer *w, struct blob *part, uint32_t key)
 {
-	const struct sym_line *line = line_interner_line(&w->tree.lines, key);
+	const struct sym_line *line = line_interner_line(&w->tree->tree.lines, key);
 
 	if (w->line[key])
 		return;
@@ -411,11 +251,9 @@ static void put_lines(struct writer *w, struct blob *b)
 	size_t i;
 
 	for (i = 1; i < w->to->nodes && !w->own; i++)
-		w->own = profile_is_own(
-		    w->from->profile,
-		    line_interner_line(&w->tree.lines, w->tree.node[w->order[i]].key));
+		w->own = profile_is_own(w->from->profile, node_at(w, i)->line);
 	for (i = 1; i < w->to->nodes; i++)
-		put_line(w, part, w->tree.node[w->order[i]].key);
+		put_line(w, part, node_at(w, i)->key);
 	for (i = 0; i < w->deepest_lines; i++) {
 		put_line(w, part, w->deepest[i]);
 		blob_number(&deepest[0], w->line[w->deepest[i]]);
@@ -429,46 +267,43 @@ static void put_lines(struct writer *w, struct blob *b)
 	put_sources(w, b);
 }
 
-static unsigned depth_of(const struct calltree *t, uint32_t node)
-{
-	unsigned depth = 0;
-
-	for (; node; node = t->node[node].parent)
-		depth++;
-	return depth;
-}
-
 /* Puts depths, as levels up from the previous node: 0 for its child. */
 static void put_nodes(struct writer *w, struct blob *b)
 {
-	const struct calltree *t = &w->tree;
-	unsigned before = 0, depth;
+	const struct calltree_node *node = w->tree->tree.node;
+	uint32_t before = 0, up;
 	size_t i;
 
 	column(w, "node.up", w->to->nodes ? w->to->nodes - 1 : 0);
-	for (i = 1; i < w->to->nodes; i++, before = depth) {
-		depth = depth_of(t, w->order[i]);
-		blob_number(b, before + 1 - depth);
+	for (i = 1; i < w->to->nodes; i++) {
+		for (up = 0; before != node_at(w, i)->parent; up++)
+			before = node[before].parent;
+		blob_number(b, up);
+		before = w->tree->order[i];
 	}
 	column(w, "node.line", w->to->nodes ? w->to->nodes - 1 : 0);
 	for (i = 1; i < w->to->nodes; i++)
-		blob_number(b, w->line[t->node[w->order[i]].key]);
+		blob_number(b, w->line[node_at(w, i)->key]);
 }
 
 /* Puts each node's own figures; those of omitted nodes count for the node above. */
 static void put_figures(struct writer *w, struct blob *b)
 {
-	const struct calltree *t = &w->tree;
-	uint64_t *own = must_malloc((w->to->nodes + 1) * sizeof(*own));
+	const struct html_tree *t = w->tree;
+	uint64_t *own = must_malloc((t->nodes + 1) * sizeof(*own));
 	char name[64];
 	size_t k, i;
 
-	for (k = 0; k < t->options.values; k++) {
-		memset(own, 0, w->to->nodes * sizeof(*own));
-		for (i = 0; i < t->nodes; i++)
-			own[page_of(w, (uint32_t)i)] += calltree_exclusive(t, (uint32_t)i, k);
-		snprintf(name, sizeof(name), "own.%s", profile_value_name(t->options.value[k]));
-		PUT_COLUMN(name, w->to->nodes, own[i]);
+	for (k = 0; k < VALUE_COUNT; k++) {
+		/* The heaviest at the peak is first. */
+		const size_t value = !k ? VALUE_PEAK : k <= VALUE_PEAK ? k - 1 : k;
+
+		memset(own, 0, t->nodes * sizeof(*own));
+		for (i = 0; i < t->sites; i++)
+			own[t->node_of[i]] += t->figure[value][i];
+		snprintf(name, sizeof(name), "own.%s",
+			 profile_value_name((enum profile_value)value));
+		PUT_COLUMN(name, t->nodes, own[i]);
 	}
 	free(own);
 }
@@ -477,39 +312,41 @@ static void put_figures(struct writer *w, struct blob *b)
  * blocks. */
 static void put_extremes(struct writer *w, struct blob *b)
 {
-	static const char *const name[] = { "own.freed", "extreme.size_least", "extreme.size_most",
-					    "extreme.life_least", "extreme.life_most" };
-	enum { FREED, SIZE_LEAST, SIZE_MOST, LIFE_LEAST, LIFE_MOST, EXTREMES };
-	const struct profile *p = w->from->profile;
-	uint64_t(*node)[EXTREMES] = must_calloc(w->to->nodes + 1, sizeof(*node));
+	static const char *const name[HTML_EXTREMES] = {
+		[HTML_FREED] = "own.freed",
+		[HTML_SIZE_MIN] = "extreme.size_least",
+		[HTML_SIZE_MAX] = "extreme.size_most",
+		[HTML_LIFE_MIN] = "extreme.life_least",
+		[HTML_LIFE_MAX] = "extreme.life_most",
+	};
+	const struct html_tree *t = w->tree;
+	uint64_t *own = must_malloc((t->nodes + 1) * sizeof(*own));
 	size_t i, k;
 
-	for (i = 0; i < p->count; i++) {
-		const struct site_values *v = &p->site[i].v;
-		uint64_t *to = node[page_of(w, w->node_of[i])];
+	for (k = 0; k < HTML_EXTREMES; k++) {
+		const uint64_t *figure = t->figure[VALUE_COUNT + k];
 
-		to[FREED] += v->freed_calls;
-		if (v->calls && (!to[SIZE_LEAST] || v->size_min < to[SIZE_LEAST] - 1))
-			to[SIZE_LEAST] = v->size_min + 1;
-		if (v->calls && v->size_max >= to[SIZE_MOST])
-			to[SIZE_MOST] = v->size_max + 1;
-		if (v->freed_calls && (!to[LIFE_LEAST] || v->lifetime_min_ns < to[LIFE_LEAST] - 1))
-			to[LIFE_LEAST] = v->lifetime_min_ns + 1;
-		if (v->freed_calls && v->lifetime_max_ns >= to[LIFE_MOST])
-			to[LIFE_MOST] = v->lifetime_max_ns + 1;
+		memset(own, 0, t->nodes * sizeof(*own));
+		for (i = 0; i < t->sites; i++) {
+			uint64_t *to = &own[t->node_of[i]];
+			const bool least = k == HTML_SIZE_MIN || k == HTML_LIFE_MIN;
+
+			if (k == HTML_FREED)
+				*to += figure[i];
+			else if (figure[i] && (!*to || (least ? figure[i] < *to : figure[i] > *to)))
+				*to = figure[i];
+		}
+		PUT_COLUMN(name[k], t->nodes, own[i]);
 	}
-	for (k = 0; k < EXTREMES; k++)
-		PUT_COLUMN(name[k], w->to->nodes, node[i][k]);
-	free(node);
+	free(own);
 }
 
 /* Returns the node of a stack; the root for stacks that the filters exclude. */
 static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
 {
-	const struct profile *p = w->from->profile;
-	const uint32_t site = stack <= p->stacks->nodes ? p->site_of[stack] : 0;
+	const uint32_t node = stack < w->map.stacks ? w->map.node_of[stack] : HTML_NO_NODE;
 
-	return site ? page_of(w, w->node_of[site - 1]) : 0;
+	return node == HTML_NO_NODE ? 0 : node;
 }
 
 /*
@@ -551,13 +388,13 @@ static void put_errors(struct writer *w, struct blob *b)
 					    "error.bytes",	    "error.live_bytes",
 					    "error.heaviest_calls", "error.heaviest_bytes" };
 	enum { SAMPLES, CALLS, BYTES, LIVE_BYTES, HEAVIEST_CALLS, HEAVIEST_BYTES, ERRORS };
-	const struct profile *p = w->from->profile;
+	const struct html_tree *t = w->tree;
 	double(*node)[ERRORS] = must_calloc(w->to->nodes + 1, sizeof(*node));
 	size_t i, k;
 
-	for (i = 0; i < p->count; i++) {
-		const struct site_error *e = &p->site[i].v.error;
-		double *to = node[page_of(w, w->node_of[i])];
+	for (i = 0; i < t->sites; i++) {
+		const struct site_error *e = &t->error[i];
+		double *to = node[t->node_of[i]];
 
 		to[SAMPLES] += (double)e->samples;
 		to[CALLS] += e->calls;
@@ -725,14 +562,14 @@ static void write_columns(struct writer *w)
 {
 	struct blob *b = &w->to->blob;
 
-	w->line = must_calloc(w->tree.lines.keys.count + 1, sizeof(*w->line));
+	w->line = must_calloc(w->tree->tree.lines.keys.count + 1, sizeof(*w->line));
 	put_lines(w, b);
 	put_nodes(w, b);
 	put_figures(w, b);
 	put_extremes(w, b);
 	if (w->from->shares && w->from->shares->largest.count)
 		put_shares(w, b);
-	if (w->from->profile->sites.totals.estimated)
+	if (w->tree->error)
 		put_errors(w, b);
 	put_points(w, b);
 	put_cells(w, b);
@@ -743,22 +580,24 @@ static void write_columns(struct writer *w)
 
 void html_data_make(struct html_data *to, const struct html_source_data *from, struct html_map *map)
 {
-	struct writer w = { .from = from, .to = to };
+	struct writer w = { .from = from, .to = to, .tree = from->figures };
 
 	*to = (struct html_data){ .column = NULL };
-	make_tree(&w);
+	html_tree_make(w.tree);
 	note_deepest(&w);
-	order_nodes(&w);
+	html_tree_order(w.tree, from->most_nodes ? from->most_nodes : HTML_NODES, &w.map);
+	to->nodes = w.tree->nodes;
+	to->merged_nodes = w.tree->merged;
 	make_cells(&w);
 	write_columns(&w);
+	html_tree_release(w.tree);
+	cells_forget(from->cells);
 	if (map)
-		make_map(&w, map);
-	calltree_release(&w.tree);
+		*map = w.map;
+	else
+		html_map_release(&w.map);
 	interner_release(&w.text);
 	interner_release(&w.files);
-	free(w.node_of);
-	free(w.page);
-	free(w.order);
 	free(w.line);
 	free(w.deepest);
 	free(w.deepest_bytes);

@@ -11,10 +11,10 @@
  */
 #pragma once
 
-#include "../profile/calltree.h"
 #include "../pass/cells.h"
 #include "../util/blob.h"
 #include "html_sources.h"
+#include "html_tree.h"
 
 struct course;
 struct resident_shares;
@@ -27,37 +27,16 @@ struct variables;
 #define HTML_SAMPLES   2000u /* of resident pages */
 #define HTML_VARIABLES 1000u /* the largest */
 
-#define HTML_NO_NODE UINT32_MAX
-
 /* One of this many samples of resident pages is in the page. */
 static inline size_t html_samples_step(size_t samples)
 {
 	return samples / HTML_SAMPLES + 1;
 }
 
-/* The node of the page that shows the figures of a stack. */
-struct html_map {
-	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE if excluded by the filters */
-	size_t stacks, nodes;
-};
-
-/*
- * For struct cells.same: the first stack with a node represents all others with the same node in
- * the page.  Initially only `profile` is set, whose walk has begun.
- */
-struct html_stacks {
-	struct profile *profile;
-	struct calltree tree;
-	uint32_t *first; /* by node of the tree: stack + 1; 0 = none yet */
-	size_t room;
-	struct calltree_path path; /* of the latest stack */
-};
-uint32_t html_same_stack(void *html_stacks, uint32_t stack);
-void html_stacks_release(struct html_stacks *s);
-
 struct html_source_data {
-	struct profile *profile; /* by stack, including library calls, which the page can hide */
-	struct cells *cells;	 /* changed: only cells in the page remain */
+	struct profile *profile;   /* by stack, including library calls, which the page can hide */
+	struct html_tree *figures; /* of its sites */
+	struct cells *cells;
 	const struct resident_shares *shares; /* NULL for a profile */
 	const struct tree *tree;	      /* when processes ended; NULL for a profile */
 	const struct course *course;	      /* for a profile, its points in time; else NULL */
@@ -82,8 +61,8 @@ struct html_data {
 	uint64_t merged_nodes; /* nodes of the tree that were merged into their callers */
 };
 
-/* Fills map unless it is NULL; the caller releases it. */
+/* Fills map unless it is NULL; the caller releases it.  Uses up the figures and the cells, but not
+ * the points. */
 void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
-void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);

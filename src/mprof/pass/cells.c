@@ -613,32 +613,22 @@ static uint64_t place_key(const struct cell *c)
 	return (uint64_t)c->stack << 32 | (uint64_t)c->birth << 16 | c->death;
 }
 
-#define AHEAD 32u /* cells that are fetched before they are needed */
-
 void cells_merge(struct cells *s)
 {
 	struct ranked *r = must_malloc((s->count + 1) * sizeof(*r));
-	struct cell *merged;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		r[i].item = i;
 	sort_by(r, s, kind_key);
 	sort_by(r, s, place_key);
-	merged = must_malloc((s->count + 1) * sizeof(*merged));
-	for (size_t i = 0; i < s->count; i++) {
-		const struct cell *c = &s->cell[r[i].item];
-
-		if (i + AHEAD < s->count)
-			__builtin_prefetch(&s->cell[r[i + AHEAD].item]);
-		if (n && same(&merged[n - 1], c))
-			add_to(&merged[n - 1], c);
-		else
-			merged[n++] = *c;
-	}
+	ranked_move(r, s->count, s->cell, sizeof(*s->cell));
 	free(r);
-	free(s->cell);
-	s->cell = merged;
+	for (size_t i = 0; i < s->count; i++)
+		if (n && same(&s->cell[n - 1], &s->cell[i]))
+			add_to(&s->cell[n - 1], &s->cell[i]);
+		else
+			s->cell[n++] = s->cell[i];
 	s->count = n;
 }
 
@@ -733,13 +723,20 @@ static void finish(void *self, struct walk *w)
 	cells_merge(s);
 }
 
+void cells_forget(struct cells *s)
+{
+	free(s->cell);
+	s->cell = NULL;
+	s->count = 0;
+}
+
 static void release(void *self)
 {
 	struct cells *s = self;
 
 	drop(s);
+	cells_forget(s);
 	free(s->point);
-	free(s->cell);
 	*s = (struct cells){ .point = NULL };
 }
 

@@ -110,5 +110,8 @@ void cells_called(struct cells *s, uint32_t thread, uint64_t addr);
  */
 void cells_halve(struct cells *s, bool keep_last);
 
+/* Frees the cells. */
+void cells_forget(struct cells *s);
+
 /* Sorts by stack, birth, death, thread and classes; adds up cells that are equal in these. */
 void cells_merge(struct cells *s);

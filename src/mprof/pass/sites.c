@@ -567,7 +567,7 @@ void sites_site(const struct sites *s, size_t i, struct site *site)
 		site_rows_get(&k->rows, i, site);
 }
 
-void sites_copy(struct sites *to, const struct sites *from)
+void sites_copy(struct sites *to, const struct sites *from, bool each)
 {
 	const struct sites_options options = to->options;
 
@@ -575,9 +575,9 @@ void sites_copy(struct sites *to, const struct sites *from)
 	to->options = options;
 	to->work = NULL;
 	to->brief = NULL;
-	to->bytes = (to->count + 1) * sizeof(*to->site);
-	to->site = large_realloc(NULL, 0, to->bytes);
-	for (size_t i = 0; i < to->count; i++)
+	to->bytes = each ? (to->count + 1) * sizeof(*to->site) : 0;
+	to->site = each ? large_realloc(NULL, 0, to->bytes) : NULL;
+	for (size_t i = 0; each && i < to->count; i++)
 		sites_site(from, i, &to->site[i]);
 	if (from->local)
 		to->local = must_memdup(from->local, from->groups * sizeof(*from->local));

@@ -98,8 +98,8 @@ extern const struct pass_ops sites_pass;
 
 /* Copies all figures of a site. */
 void sites_site(const struct sites *s, size_t i, struct site *site);
-/* Fills `to` with all sites of a finished walk, but keeps its options. */
-void sites_copy(struct sites *to, const struct sites *from);
+/* Fills `to` with the result of a finished walk, but keeps its options.  each: with all sites. */
+void sites_copy(struct sites *to, const struct sites *from, bool each);
 /* Do sites with these options count every block, once, for its whole call stack, with the usual
  * meaning of temporary? */
 bool sites_are_usual(const struct sites_options *o);

@@ -10,6 +10,8 @@
 #include "../util/memory.h"
 #include "../util/order.h"
 
+#define SLOTS_FIRST 64u
+
 const struct sym_line calltree_no_stack = {
 	.function = "(stack not known)",
 	.raw = "",
@@ -35,14 +37,17 @@ static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
 	if (t->nodes == t->room) {
 		t->room = grow_room(t->nodes + 1, t->room);
 		t->node = must_reallocarray(t->node, t->room, sizeof(*t->node));
-		t->figure = must_reallocarray(t->figure, t->room, each * sizeof(*t->figure));
+		if (each)
+			t->figure =
+			    must_reallocarray(t->figure, t->room, each * sizeof(*t->figure));
 	}
 	t->node[i] = (struct calltree_node){
 		.line = key ? line_interner_line(&t->lines, key) : NULL,
 		.parent = parent,
 		.key = key,
 	};
-	memset(t->figure + i * each, 0, each * sizeof(*t->figure));
+	if (each)
+		memset(t->figure + i * each, 0, each * sizeof(*t->figure));
 	t->nodes++;
 	if (i) {
 		t->node[i].sibling = t->node[parent].child;
@@ -51,13 +56,38 @@ static uint32_t new_node(struct calltree *t, uint32_t parent, uint32_t key)
 	return i;
 }
 
+/* Returns the slot of a node, or the empty one where it belongs: a quarter of struct hash, because
+ * the nodes have the keys. */
+static uint32_t *slot_of(const struct calltree *t, uint32_t parent, uint32_t key)
+{
+	const uint64_t hash = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ull;
+	size_t i = (hash ^ hash >> 32) & (t->slots - 1);
+	const struct calltree_node *n = t->node;
+
+	while (t->slot[i] && (n[t->slot[i]].parent != parent || n[t->slot[i]].key != key))
+		i = (i + 1) & (t->slots - 1);
+	return &t->slot[i];
+}
+
+static void more_slots(struct calltree *t)
+{
+	free(t->slot);
+	t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
+	t->slot = must_calloc(t->slots, sizeof(*t->slot));
+	for (uint32_t i = 1; i < t->nodes; i++)
+		*slot_of(t, t->node[i].parent, t->node[i].key) = i;
+}
+
 static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t key)
 {
-	uint64_t *child = hash_at(&t->children, (uint64_t)parent << 32 | key);
+	uint32_t *child;
 
+	if (t->nodes * 2 >= t->slots)
+		more_slots(t);
+	child = slot_of(t, parent, key);
 	if (!*child)
 		*child = new_node(t, parent, key);
-	return (uint32_t)*child;
+	return *child;
 }
 
 void calltree_init(struct calltree *t, const struct calltree_options *o)
@@ -68,11 +98,11 @@ void calltree_init(struct calltree *t, const struct calltree_options *o)
 
 static void add_values(struct calltree *t, uint32_t node, bool exclusive, const uint64_t *value)
 {
-	uint64_t *to = t->figure + ((size_t)node * 2 + exclusive) * t->options.values;
+	const size_t at = ((size_t)node * 2 + exclusive) * t->options.values;
 	size_t i;
 
 	for (i = 0; i < t->options.values; i++)
-		to[i] += value[i];
+		t->figure[at + i] += value[i];
 }
 
 /* Puts the node of line i of a path whose earlier lines are those of the latest path. */
@@ -145,10 +175,18 @@ static void sort_children(struct calltree *t, uint32_t parent, uint32_t *work)
 	*link = 0;
 }
 
+void calltree_full(struct calltree *t)
+{
+	free(t->slot);
+	t->slot = NULL;
+	t->slots = 0;
+}
+
 void calltree_finish(struct calltree *t)
 {
 	uint32_t *work = must_calloc(t->nodes, sizeof(*work)), i;
 
+	calltree_full(t);
 	/* Callers have lower numbers. */
 	for (i = t->nodes; --i;) {
 		add_values(t, t->node[i].parent, false,
@@ -165,7 +203,7 @@ void calltree_release(struct calltree *t)
 	line_interner_release(&t->lines);
 	free(t->node);
 	free(t->figure);
-	hash_release(&t->children);
+	free(t->slot);
 	free(t->latest);
 	free(t->latest_node);
 	*t = (struct calltree){ .node = NULL };

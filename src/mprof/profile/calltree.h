@@ -21,7 +21,7 @@
 struct calltree_options {
 	enum line_same same;		       /* what is merged */
 	enum profile_value value[VALUE_COUNT]; /* the values that are kept; the first one sorts */
-	size_t values;
+	size_t values;			       /* 0: only its shape is wanted */
 };
 
 struct calltree_node {
@@ -37,7 +37,8 @@ struct calltree {
 	struct calltree_node *node; /* [0] is the root */
 	uint64_t *figure;	    /* of each node: inclusive[values], exclusive[values] */
 	size_t nodes, room;
-	struct hash children; /* parent << 32 | key -> node */
+	uint32_t *slot; /* open addressing by parent and key: nodes, 0 = empty */
+	size_t slots;	/* a power of two, or 0 */
 	/* The path that was added last, from its first line, and the node of each. */
 	const struct sym_line **latest;
 	uint32_t *latest_node;
@@ -55,6 +56,8 @@ void calltree_init(struct calltree *t, const struct calltree_options *o);
  */
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value);
+/* Frees what finds nodes: no path follows. */
+void calltree_full(struct calltree *t);
 /* Sorts, and adds up inclusive figures and sites; call it once, after the last path. */
 void calltree_finish(struct calltree *t);
 void calltree_release(struct calltree *t);

@@ -849,6 +849,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		f->item[i].beside = o->totals;
 	}
 	finding_sums_release(&sums);
+	profile_path_numbered(&f->names);
 	drop_told(f);
 	return 0;
 }

@@ -78,7 +78,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	ret = walk_run(&p->walk, err);
 	milestones_close(milestones, !ret);
 	if (!ret && is_counted(p, o))
-		sites_copy(&p->sites, o->counted);
+		sites_copy(&p->sites, o->counted, !o->take);
 	if (!ret && !trace_has_events(t))
 		read_totals(p, t);
 	/* A program that still runs has continued. */
@@ -242,6 +242,12 @@ static void find_leaks(struct profile *p, struct site *site)
 	p->suppressed_bytes += v->live_bytes;
 }
 
+/* Does it pass?  Lines that are never shown make no difference; folded ones can be requested. */
+static bool passes(struct profile *p, const struct site *site)
+{
+	return (!p->hide_zero_live || site->v.live_calls) && groups_passes(p, site->key);
+}
+
 static void select_sites(struct profile *p)
 {
 	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
@@ -250,15 +256,10 @@ static void select_sites(struct profile *p)
 	p->site = p->sites.site;
 	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
 	for (i = 0; i < p->sites.count; i++) {
-		const uint32_t stack = p->site[i].key;
-
-		if (p->hide_zero_live && !p->site[i].v.live_calls)
-			continue;
-		/* Lines that are never shown make no difference; folded ones can be requested. */
-		if (!groups_passes(p, stack))
+		if (!passes(p, &p->site[i]))
 			continue;
 		find_leaks(p, &p->site[i]);
-		take_site(p, &m, groups_path(p, stack), i);
+		take_site(p, &m, groups_path(p, p->site[i].key), i);
 	}
 	if (p->sites.options.only) {
 		p->sites.total.leaked_calls = p->total.leaked_calls;
@@ -269,6 +270,22 @@ static void select_sites(struct profile *p)
 	interner_release(&m.keys);
 	free(m.first);
 	sort_sites(p);
+}
+
+/* Hands them out instead. */
+static void hand_out(struct profile *p, const struct profile_options *o)
+{
+	const struct sites *from = is_counted(p, o) ? o->counted : &p->sites;
+	struct site site;
+
+	for (size_t i = 0; i < from->count; i++) {
+		sites_site(from, i, &site);
+		if (!passes(p, &site))
+			continue;
+		find_leaks(p, &site);
+		site_values_add(&p->total, &site.v);
+		o->take(o->take_context, &site);
+	}
 }
 
 /* ---- the whole ---- */
@@ -370,7 +387,8 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	p->sites.options = o->sites;
 	trace_choose_threads(t, &o->sites.filter.thread);
 	p->hide_zero_live = o->hide_zero_live;
-	groups_begin(p, o->by, &p->sites.options);
+	if (!o->take)
+		groups_begin(p, o->by, &p->sites.options);
 	p->sites.options.only = only(o);
 	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
 	if (lack)
@@ -385,6 +403,10 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;
+	if (o->take) {
+		hand_out(p, o);
+		return 0;
+	}
 	select_sites(p);
 	groups_make(p);
 	groups_end(p);

@@ -67,6 +67,10 @@ struct profile_options {
 	/* group[].v.local_* are wanted: a walk may begin where another one left a milestone, which
 	 * does not know them (pass/milestones.h). */
 	bool own_peaks;
+	/* Not NULL: gets each site that passes, most bytes first, among them several with the same
+	 * lines; p->site and p->group stay empty, which take ten times the memory. */
+	void (*take)(void *context, const struct site *site);
+	void *take_context;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
@@ -170,6 +174,8 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 		  struct error *err);
 /* Returns a number that stacks share if views show them alike. */
 uint32_t profile_path_number(struct profile *p, uint32_t stack);
+/* Frees what these numbers need, of profile_names: none follows. */
+void profile_path_numbered(struct profile *p);
 /* After profile_names: a walk with these options finds the groups of profile_make by stack, so that
  * it leaves their peaks for later ones (pass/milestones.h). */
 void profile_group_stacks(struct profile *p, struct sites_options *o);
@@ -220,7 +226,8 @@ bool profile_is_loop(const struct sym_line *line);
 bool profile_is_package(const struct profile *p, const struct sym_line *line);
 bool profile_is_own(const struct profile *p, const struct sym_line *line);
 
-/* A value of p->site[i], of a group, of all that pass. */
+/* A value of a site, of p->site[i], of a group, of all that pass. */
+uint64_t profile_site_value(const struct site_values *v, enum profile_value value);
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
 /* Has it any of the figure?  Blocks of no bytes are blocks. */

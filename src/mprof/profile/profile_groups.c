@@ -135,6 +135,11 @@ void groups_end(struct profile *p)
 	p->grouping = NULL;
 }
 
+void profile_path_numbered(struct profile *p)
+{
+	groups_end(p);
+}
+
 /* ---- figures ---- */
 
 static const uint64_t no_leaks[SITE_EPOCHS];

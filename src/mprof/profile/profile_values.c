@@ -36,7 +36,7 @@ const char *const profile_value_names[VALUE_COUNT + 1] = {
 #include "../pass/figures.def"
 };
 
-static uint64_t value_of(const struct site_values *v, enum profile_value value)
+uint64_t profile_site_value(const struct site_values *v, enum profile_value value)
 {
 	return *(const uint64_t *)((const char *)v + values[value].member);
 }
@@ -48,19 +48,19 @@ static uint64_t blocks_of(const struct site_values *v, enum profile_value value)
 
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value)
 {
-	return value_of(&p->site[i].v, value);
+	return profile_site_value(&p->site[i].v, value);
 }
 
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value)
 {
-	return value_of(g->v, value);
+	return profile_site_value(g->v, value);
 }
 
 bool profile_group_has(const struct profile_group *g, enum profile_value value)
 {
 	const bool of_blocks = value == VALUE_TOTAL || values[value].roles & ROLE_MOMENT;
 
-	return value_of(g->v, value) || (of_blocks && blocks_of(g->v, value));
+	return profile_site_value(g->v, value) || (of_blocks && blocks_of(g->v, value));
 }
 
 bool profile_own_peak_is_bound(const struct profile *p, const struct profile_group *g)
@@ -72,7 +72,7 @@ bool profile_own_peak_is_bound(const struct profile *p, const struct profile_gro
 
 uint64_t profile_value_total(const struct profile *p, enum profile_value value)
 {
-	return value_of(&p->total, value);
+	return profile_site_value(&p->total, value);
 }
 
 const char *profile_value_name(enum profile_value value)
