@@ -869,6 +869,31 @@ only("c++", "keys", async (r) => {
   await page.close();
 });
 
+only("compiler", "bottom-up: a frame has a link, its callers, and matches that are too small to be drawn", async (r) => {
+  const page = await open(r, "page=flame&figure=calls"), hash = () => page.evaluate(() => location.hash.slice(1));
+  const stack = () => page.locator(".graph details pre").textContent();
+  const inMatches = async (more) => { await go(page, `page=flame&figure=calls&search=xmalloc${more}`); return page.locator(".found").innerText(); };
+  assert.equal(await inMatches("&inverted=1"), await inMatches(""));
+  await go(page, "page=flame&figure=calls&inverted=1");
+  await page.locator(".graph canvas").focus();
+  for (let i = 0; i < 3; i++)
+    await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  const address = await hash(), callee = await stack();
+  assert.equal(callee.split("\n").length, 3);
+  await page.locator(".graph canvas").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.match(await stack(), /^(.*\n){3}./);
+  assert.ok((await stack()).startsWith(callee));
+  await page.goBack();
+  assert.equal(await stack(), callee);
+  await page.close();
+  const again = await open(r, address);
+  assert.equal(await again.locator(".graph details pre").textContent(), callee);
+  await again.close();
+});
+
 only("c++", "keys for the chosen frame: only through it, without it, merged, its source", async (r) => {
   const page = await open(r, "page=flame&figure=peak&libraries=1"), hash = async () => decodeURIComponent(await page.evaluate(() => location.hash));
   const chips = () => page.locator(".chip").allTextContents(), graph = page.locator(".graph canvas"), whole = await total(page);

@@ -110,7 +110,7 @@ export class Flame {
 		return this.index[node] ?? 0;
 	}
 
-	get matches(): number { // share of the total in matching frames, each stack once
+	get matches(): number { // share of the total in matching frames, each stack once; all frames must be there
 		const wanted = searchTest(this.search), total = this.frames[0]?.sum || 1;
 		if (!wanted)
 			return 0;

@@ -19,8 +19,8 @@ import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { jumpAt, stacksOf } from "./jumps";
 import { keepLook } from "./look";
-import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isFiltered, isWhole, labelOf, lacking, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter, withoutBlocks } from "./model";
-import type { Answer, Filter, Frame } from "./model";
+import { ask, chooseMeasures, frameAt, frameTree, functionColor, functionKeys, isFiltered, isWhole, labelOf, lacking, literal, matchingShare, measures, mergedLines, nameOf, numberOfPlace, placeOf, placeOfNumber, searchTest, stackOf, wholeFilter, withoutBlocks } from "./model";
+import type { Answer, Filter, Frame, TreeOptions } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
 import { quote } from "./command";
@@ -42,6 +42,7 @@ const KEYS: [string, string][] = [
 	["Alt-Left", "back"], ["R", "new figures, while the program runs"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
 
+const DRAWN = 0.0001; // of the width: half a pixel of 5,000
 const FRAMES = ["from", "to", "exact", "filter", "merged", "share", "foldRecursion"]; // of State: what the graph's frames depend on
 
 class App {
@@ -58,6 +59,7 @@ class App {
 	private asked = "";
 	private frames: Frame[] = [];
 	private framed = ""; // the question that they answer
+	private options: TreeOptions = { inverted: false, foldLibraries: true, least: 0 };
 	private layers: Layer[] = [];
 	private layered = "";
 	private keys: Uint32Array;
@@ -97,7 +99,7 @@ class App {
 		chooseMeasures(d);
 		this.s = last ? this.answerable(anchored(last.s, anchor(last.s, last.d), d)) : this.linked();
 		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
-		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
+		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? numberOfPlace(this.frames[frame]) : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
 		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal(), () => theme());
@@ -212,6 +214,7 @@ class App {
 		const { s, d } = this, rest = (s: State) => toHash({ ...s, zoom: 0 }, d);
 		if (s.zoom == before.zoom || !this.graph.isConnected || rest(s) != rest(before))
 			return this.show();
+		this.makeFrames();
 		this.flame.show(this.frames, this.zoomed());
 		this.flame.reveal();
 		this.showStack();
@@ -344,21 +347,29 @@ class App {
 			this.nav.scrollLeft = this.nav.querySelector<HTMLElement>("[aria-current]")!.offsetLeft - 60;
 	}
 
+	// Bottom-up, stacks have many times as many frames as nodes, and most are too small to be drawn.
+	private makeFrames(): void {
+		const { s, d } = this, framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged, s.inverted && s.zoom]);
+		if (framed == this.framed)
+			return;
+		this.framed = framed;
+		this.options = { inverted: s.inverted, foldLibraries: s.foldLibraries, least: s.share / 100,
+			foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged), also: errorsOf(d, s.filter), focus: s.inverted ? placeOfNumber(s.zoom) : null, drawn: DRAWN };
+		this.frames = frameTree(d, this.answer, this.keys, this.options);
+	}
+
 	// The graph with its toolbar, for the page that has it: others need no frames.
 	private showGraph(): HTMLElement {
 		const { s, d, flame } = this;
-		const framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged]);
-		if (framed != this.framed)
-			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: s.share / 100,
-				foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged), also: errorsOf(d, s.filter) });
-		this.framed = framed;
+		this.makeFrames();
 		flame.search = s.search;
 		flame.icicle = s.icicle;
 		const check = (label: string, key: "inverted" | "icicle" | "foldRecursion", title: string) => el("label", { title }, el("input", { type: "checkbox",
 			checked: s[key], change: () => this.set({ [key]: !this.s[key] }) }), " " + label);
 		flame.set(this.frames, 0);
 		flame.set(this.frames, this.zoomed());
-		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
+		const wanted = s.inverted ? searchTest(s.search) : null;
+		this.found.textContent = s.search ? `${percent(wanted ? matchingShare(d, this.answer, this.options, wanted) : flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
 			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Callers above what they call, or below it (v)"),
 			check("Fold recursion", "foldRecursion", "Recursive calls of a function are one frame (r)"),
@@ -377,7 +388,7 @@ class App {
 	// The frame that fills the graph.
 	private zoomed(): number {
 		const { zoom, inverted } = this.s;
-		return !inverted ? this.flame.find(zoom) : zoom < this.frames.length ? zoom : 0;
+		return inverted ? frameAt(this.d, this.frames, this.keys, this.options, placeOfNumber(zoom)) : this.flame.find(zoom);
 	}
 
 	// The stack of a frame, as text to copy, innermost function first; bottom-up, frames are the callers of their parents.

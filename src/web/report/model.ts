@@ -384,6 +384,7 @@ export interface Frame {
 	children: number;
 	depth: number;
 	node: number; // of data: the heaviest one of the frame
+	leaf?: number; // bottom-up: a node that allocates there, whose stack leads to the frame
 	also?: number[]; // figures of TreeOptions.also, own and below
 }
 
@@ -406,7 +407,17 @@ export interface TreeOptions {
 	foldRecursion?: boolean; // a recursive function is one frame
 	merged?: Uint8Array; // by line: part of their callers
 	also?: Answer[]; // further figures of each frame
+	// Bottom-up, without foldRecursion: only frames of this place are wanted, and only those with this share of it.
+	focus?: Place | null; drawn?: number;
 }
+
+// A frame of a bottom-up tree: both nodes are on one stack.
+export interface Place { leaf: number; node: number }
+
+const NODES = 2 ** 22; // more than a page has
+
+export const placeOfNumber = (n: number): Place | null => n ? { leaf: Math.floor(n / NODES), node: n % NODES } : null;
+export const numberOfPlace = (f: Frame): number => f.leaf === undefined ? 0 : f.leaf * NODES + f.node;
 
 class Builder {
 	frames: Frame[] = [];
@@ -437,20 +448,22 @@ class Builder {
 				return frame;
 		return -1;
 	}
-	child(parent: number, key: number, line: number, node: number): number {
+	child(parent: number, key: number, line: number, node: number, leaf?: number): number {
 		const at = this.slot(parent, key), known = this.slots[at];
 		if (known)
 			return known;
 		const i = this.slots[at] = this.add(parent, key, line, this.frames[parent].depth + 1, node);
+		this.frames[i].leaf = leaf;
 		if (2 * i >= this.slots.length)
 			this.grow();
 		return i;
 	}
 }
 
-// Children by falling sum, adjacent, so that drawing walks an array.  Takes the frames, whose callers come first.
-export function arrange(from: Frame[], least: number): Frame[] {
-	const limit = from[0].sum * least, kept = (f: Frame) => f.sum > 0 && f.sum >= limit;
+// Children by falling sum, adjacent, so that drawing walks an array.  Takes the frames, whose callers come first, and those
+// that are not smaller than limit.
+export function arrange(from: Frame[], limit: number): Frame[] {
+	const kept = (f: Frame) => f.sum > 0 && f.sum >= limit;
 	const begin = new Int32Array(from.length + 1), list = new Int32Array(from.length), out = [from[0]], old = [0];
 	for (let i = 1; i < from.length; i++)
 		begin[from[i].parent + 1] += +kept(from[i]);
@@ -485,8 +498,7 @@ function loopLines(d: Data): Uint8Array {
 // With foldLibraries, consecutive library frames are one, named by the function that the program called.
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
-		o.foldLibraries && d.line.library[line] > 0, inLibrary = (node: number) => o.foldLibraries && ofLibrary(d, node);
-	const loop = o.foldLibraries ? loopLines(d) : undefined, merged = (line: number) => (o.merged !== undefined && o.merged[line] == 1) || loop?.[line] == 1;
+		o.foldLibraries && d.line.library[line] > 0, { merged, inLibrary } = shows(d, o);
 	const also = o.also ?? [], put = (to: Frame, values: (k: number) => number) =>
 		(to.also ??= also.map(() => 0)).forEach((n, k, all) => all[k] = also[k].most ? Math.max(n, values(k)) : n + values(k));
 	const add = (f: number, i: number) => also.length && put(b.frames[f], k => also[k].own[i]);
@@ -515,14 +527,33 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 					put(b.frames[b.frames[i].parent], k => b.frames[i].also![k]);
 			}
 		}
-		return arrange(b.frames, o.least);
+		return arrange(b.frames, b.frames[0].sum * o.least);
 	}
-	invert(d, a, keys, o, b, { merged, inLibrary, add });
-	return arrange(b.frames, o.least);
+	return arrange(b.frames, invert(d, a, keys, o, b, { merged, inLibrary, add }));
 }
 
-// Fills the frames from allocating functions outward.
-function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builder, is: { merged(line: number): boolean; inLibrary(node: number): boolean; add(frame: number, node: number): void }): void {
+// Which nodes have frames of their own, apart from recursion.
+interface Shows { merged(line: number): boolean; inLibrary(node: number): boolean }
+
+const hides = (d: Data, is: Shows, k: number): boolean => is.merged(d.lineOf[k]) || (is.inLibrary(k) && is.inLibrary(d.parent[k]));
+
+// The keys of a frame and of those above it in a bottom-up tree.
+function pathTo(d: Data, keys: Uint32Array, o: TreeOptions, is: Shows, to: Place): number[] {
+	let path: number[] = [];
+	for (let k = to.leaf; k > 0; k = d.parent[k]) {
+		const key = keys[d.lineOf[k]], again = o.foldRecursion ? path.indexOf(key) : -1;
+		if (again >= 0)
+			path = path.slice(0, again + 1);
+		else if (!hides(d, is, k) && path[path.length - 1] != key)
+			path.push(key);
+		if (k == to.node)
+			return path;
+	}
+	return [];
+}
+
+// Fills the frames from allocating functions outward.  Returns the least sum of those that are wanted.
+function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builder, is: Shows & { add(frame: number, node: number): void }): number {
 	const node: number[] = [], whole = b.frames[0], last: number[] = []; // last: by frame, the last node that was added
 	let f = 0;
 	// Goes to the next node with a frame of its own, below frame f.
@@ -531,13 +562,13 @@ function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builde
 			const key = keys[d.lineOf[k]], again = o.foldRecursion ? b.above(f, key) : -1;
 			if (again >= 0)
 				f = again;
-			else if (!is.merged(d.lineOf[k]) && b.frames[f].key != key && !(is.inLibrary(k) && is.inLibrary(d.parent[k])))
+			else if (b.frames[f].key != key && !hides(d, is, k))
 				break;
 		}
 		return k;
 	};
 	const enter = (i: number, k: number): void => {
-		f = b.child(f, keys[d.lineOf[k]], d.lineOf[k], k);
+		f = b.child(f, keys[d.lineOf[k]], d.lineOf[k], k, i);
 		if (last[f] == i) // functions that call each other pass a folded frame twice
 			return;
 		last[f] = i;
@@ -558,12 +589,13 @@ function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builde
 			for (let k = outward(i); k > 0; k = outward(d.parent[k]))
 				enter(i, k);
 		}
-		return;
+		return whole.sum * o.least;
 	}
 	// All stacks go one frame further in each round: a frame's sum is then complete, and one that is not drawn need not
 	// be followed.
-	const next = Int32Array.from(node), frame = new Int32Array(node.length), limit = whole.sum * o.least;
-	for (let count = node.length, going = 0; count; count = going, going = 0) {
+	const next = Int32Array.from(node), frame = new Int32Array(node.length), path = o.focus && a.own[o.focus.leaf] ? pathTo(d, keys, o, is, o.focus) : [];
+	let limit = whole.sum * Math.max(o.least, path.length ? 0 : o.drawn ?? 0);
+	for (let count = node.length, going = 0, depth = 1, at = 0; count; count = going, going = 0, depth++) {
 		for (let j = 0; j < count; j++) {
 			f = frame[j];
 			const k = outward(next[j]);
@@ -572,13 +604,51 @@ function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builde
 			next[j] = k > 0 ? d.parent[k] : 0;
 			frame[j] = f;
 		}
+		const toFocus = depth <= path.length;
+		if (toFocus)
+			at = b.child(at, path[depth - 1], 0, 0); // it exists
+		if (depth == path.length)
+			limit = Math.max(limit, b.frames[at].sum * (o.drawn ?? 0));
 		for (let j = 0; j < count; j++)
-			if (next[j] > 0 && b.frames[frame[j]].sum >= limit) {
+			if (next[j] > 0 && (toFocus ? frame[j] == at : b.frames[frame[j]].sum >= limit)) {
 				node[going] = node[j];
 				next[going] = next[j];
 				frame[going++] = frame[j];
 			}
 	}
+	return limit;
+}
+
+// The options that say which nodes have frames.
+function shows(d: Data, o: { foldLibraries: boolean; merged?: Uint8Array }): Shows {
+	const loop = o.foldLibraries ? loopLines(d) : undefined;
+	return { merged: line => (o.merged !== undefined && o.merged[line] == 1) || loop?.[line] == 1, inLibrary: node => o.foldLibraries && ofLibrary(d, node) };
+}
+
+// The frame at a place of a bottom-up tree, or the root.
+export function frameAt(d: Data, frames: Frame[], keys: Uint32Array, o: TreeOptions, to: Place | null): number {
+	let at = 0;
+	for (const key of to ? pathTo(d, keys, o, shows(d, o), to) : []) {
+		const f = frames[at], end = f.child + f.children;
+		let k = f.child;
+		while (k < end && frames[k].key != key)
+			k++;
+		if (k == end)
+			return 0;
+		at = k;
+	}
+	return at;
+}
+
+// The share of stacks with a frame whose name matches, among them those whose frames are too small for a bottom-up tree.
+export function matchingShare(d: Data, a: Answer, o: TreeOptions, wanted: (name: string) => boolean): number {
+	const is = shows(d, o), matches = Uint8Array.from(d.line.line, (_, line) => +(line > 0 && wanted(labelOf(d, line)))), hit = new Uint8Array(d.head.nodes);
+	let sum = 0;
+	for (let i = 1; i < hit.length; i++) {
+		hit[i] = hit[d.parent[i]] || (matches[d.lineOf[i]] && !hides(d, is, i) ? 1 : 0);
+		sum += hit[i] ? a.own[i] : 0;
+	}
+	return sum / (a.total || 1);
 }
 
 // Lines whose frames are part of their callers: names of functions, and "/" before names of modules.

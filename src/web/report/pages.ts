@@ -247,25 +247,25 @@ function sizesByFunction(v: View): HTMLElement {
 	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, q = { ...s, measure: m };
 	if (d.head.coarse)
 		return el("p", {}, "This trace has too many call stacks to divide sizes by function.");
-	const group = grouping(d, "owner", v.keys), through = new Float64Array(d.head.nodes).fill(1), by = new Map<number, number>(), sum = new Map<string, number>();
+	const group = grouping(d, "owner", v.keys), through = new Float64Array(d.head.nodes).fill(1), sum = new Map<number, Float64Array>(); // of each group, by size
 	applyNames(d, s.filter, through, through);
 	let low = 65, high = -1;
 	eachCell(d, q, i => {
 		if (!through[c.node[i]] || !value[i])
 			return;
-		const g = group.of(i), at = c.size[i] + ">" + g;
-		by.set(g, (by.get(g) ?? 0) + value[i]);
-		sum.set(at, (sum.get(at) ?? 0) + value[i]);
+		const g = group.of(i), of = sum.get(g) ?? sum.set(g, new Float64Array(65)).get(g)!;
+		of[c.size[i]] += value[i];
 		low = Math.min(low, c.size[i]);
 		high = Math.max(high, c.size[i]);
 	});
 	if (high < 0)
 		return el("p", {}, "Nothing in this window passes the filters.");
+	const by = new Map([...sum].map(([g, of]) => [g, of.reduce((x, y) => x + y)]));
 	const { names, index, rest } = topParts(by, group.name), text = (n: number) => figure(m.unit, n);
 	const bars = Array.from({ length: high - low + 1 }, (_, i): Bar => {
 		const size = low + i, parts = names.map(() => 0);
 		for (const g of by.keys())
-			parts[index.get(g) ?? rest] += sum.get(size + ">" + g) ?? 0;
+			parts[index.get(g) ?? rest] += sum.get(g)![size];
 		const all = parts.reduce((x, y) => x + y, 0);
 		return { label: shortBytes(size ? 2 ** (size - 1) : 0), parts, click: () => only(v, { sizeFrom: size, sizeTo: size }),
 			title: [`${sizeName(size, size)}: ${text(all)}`, ...names.map((n, k) => parts[k] ? `${n}: ${text(parts[k])}` : "").filter(t => t)].join("\n") };

@@ -11,7 +11,7 @@ export interface State extends Question {
 	icicle: boolean; // root on top
 	byLine: boolean; // tables: rows are lines
 	full: boolean; // tables: with every figure, of the whole run
-	zoom: number; // node of the data that the graph shows, of a bottom-up graph the number of the frame; 0 all
+	zoom: number; // node of the data that the graph shows, of a bottom-up graph the number of a Place; 0 all
 	chosen: number; // line in the centre of the call graph; 0: none yet
 	levels: number; // of the call graph, to each side
 	least: number; // percent: smaller boxes of the call graph are omitted
@@ -102,7 +102,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.band = p.get("band") ?? s.band;
 	s.foldLibraries = p.get("libraries") != "1";
 	s.inverted = p.get("inverted") == "1";
-	s.zoom = whole("zoom", 0, 0, s.inverted ? 2 ** 32 : d.head.nodes - 1);
+	s.zoom = whole("zoom", 0, 0, s.inverted ? 2 ** 44 : d.head.nodes - 1);
 	s.icicle = p.get("icicle") != "0";
 	s.byLine = p.get("lines") == "1";
 	s.full = p.get("full") == "1";
