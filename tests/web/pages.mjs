@@ -1110,6 +1110,12 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
     const ns = (text) => parseFloat(text) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[text.split(" ")[1]];
     for (const [until, time] of times)
       assert.ok(ns(time) <= ns(end) * until * 1.02, `${time} of ${end} is in the first ${until}`);
+    if (r.name === "c++") { // blocks that were live when the window began are in its first column
+      await go(page, `page=sizes&figure=peak&from=${Math.floor(d.to / 2)}&to=${Math.floor(d.to / 2) + 8}`);
+      const on = await page.evaluate(() => [...document.querySelectorAll(".heat.time tbody tr")].flatMap((row) => [...row.cells].filter((c) => c.classList.contains("on")).map((c) => c.cellIndex)));
+      assert.deepEqual([...new Set(on)].sort((x, y) => x - y), Array.from({ length: 8 }, (_, k) => k + 1));
+      await go(page, "page=sizes&figure=peak");
+    }
     const axis = await page.evaluate(() => [...document.querySelectorAll(".by-size svg > text[text-anchor=end]")].slice(1, 3).map((t) => t.textContent));
     assert.match(axis[1], /^(1|2|4|8|16|32|64|128|256|512)(\.0)? (bytes?|[KMGT]iB)$/, axis.join("; "));
   }

@@ -72,14 +72,22 @@ const keyOf = (d: Data, line: number) => [nameOf(d, line), d.text[d.line.module[
 class Merged {
 	pairs: Pair[] = [{ name: "all", place: "", before: 0, after: 0, ownBefore: 0, ownAfter: 0 }];
 	private frames: Frame[] = [{ line: 0, key: 0, sum: 0, own: 0, blocks: 0, parent: 0, child: 0, children: 0, depth: 0, node: 0 }];
-	private index = new Map<string, number>();
+	private index = new Map<number, number>(); // by parent and number of the key
+	private number = new Map<string, number>(); // of keys, from 1
 
 	// Frames come with parents first.
 	add(d: Data, from: Frame[], before: boolean): void {
+		const keys = functionKeys(d), number = new Map<number, number>(); // of these
+		const numberOf = (line: number): number => {
+			const text = keyOf(d, line), known = this.number.get(text) ?? this.number.size + 1;
+			this.number.set(text, known);
+			number.set(keys[line], known);
+			return known;
+		};
 		const at = new Uint32Array(from.length);
 		from.forEach((f, i) => {
 			if (i)
-				at[i] = this.child(at[f.parent], d, f.line);
+				at[i] = this.child(at[f.parent], d, f.line, number.get(keys[f.line]) ?? numberOf(f.line));
 			const pair = this.pairs[at[i]], own = f.sum - this.below(from, f);
 			if (before) {
 				pair.before += f.sum;
@@ -98,8 +106,8 @@ class Merged {
 		return sum;
 	}
 
-	private child(parent: number, d: Data, line: number): number {
-		const key = parent + "\0" + keyOf(d, line);
+	private child(parent: number, d: Data, line: number, number: number): number {
+		const key = parent * 2 ** 24 + number;
 		let i = this.index.get(key);
 		if (i === undefined) {
 			this.index.set(key, i = this.frames.length);

@@ -301,18 +301,18 @@ export const ownerNodes = (d: Data, foldLibraries: boolean): Uint32Array => fold
 export interface FullRow { key: number; line: number; own: { [value: string]: number }; sizeLeast: number; sizeMost: number; lifeLeast: number; lifeMost: number }
 
 export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries: boolean): FullRow[] {
-	const owner = ownerNodes(d, foldLibraries), rows = new Map<number, FullRow>(), through = new Float64Array(d.head.nodes).fill(1);
-	const values = Object.keys(d.own).filter(name => name != "local"), e = d.extreme;
+	const owner = ownerNodes(d, foldLibraries), rows: FullRow[] = [], known = new Map<number, number>(), through = new Float64Array(d.head.nodes).fill(1);
+	const values = Object.keys(d.own).filter(name => name != "local"), e = d.extreme, rowOf = new Int32Array(d.head.nodes).fill(-1);
 	applyNames(d, f, through, through);
 	for (let i = 1; i < owner.length; i++) {
 		if (!through[i] || !d.own.calls[i])
 			continue;
-		const line = d.lineOf[owner[i]], key = keyOf[line];
-		let r = rows.get(key);
-		if (!r)
-			rows.set(key, r = { key, line, own: Object.fromEntries(values.map(v => [v, 0])), sizeLeast: Infinity, sizeMost: 0, lifeLeast: Infinity, lifeMost: 0 });
-		for (const v of values)
-			r.own[v] += d.own[v][i];
+		const line = d.lineOf[owner[i]], key = keyOf[line], at = rowOf[i] = known.get(key) ?? rows.length;
+		if (at == rows.length) {
+			known.set(key, at);
+			rows.push({ key, line, own: {}, sizeLeast: Infinity, sizeMost: 0, lifeLeast: Infinity, lifeMost: 0 });
+		}
+		const r = rows[at];
 		r.sizeLeast = Math.min(r.sizeLeast, e.size_least[i] - 1);
 		r.sizeMost = Math.max(r.sizeMost, e.size_most[i] - 1);
 		if (e.life_least[i]) {
@@ -320,7 +320,14 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 			r.lifeMost = Math.max(r.lifeMost, e.life_most[i] - 1);
 		}
 	}
-	return [...rows.values()];
+	for (const v of values) {
+		const sum = new Float64Array(rows.length), own = d.own[v];
+		for (let i = 1; i < rowOf.length; i++)
+			if (rowOf[i] >= 0)
+				sum[rowOf[i]] += own[i];
+		rows.forEach((r, k) => r.own[v] = sum[k]);
+	}
+	return rows;
 }
 
 // line.library
@@ -391,14 +398,20 @@ export interface Frame {
 // The last part of a path; of pkg/__init__.py both (sym_file in src/mprof/sym/sym.h).
 export const shortFile = (path: string): string => path.replace(/^.*\/(?=[^/]+\/__(?:init|main)__\.py(?::\d+)?$)|^.*\//, "");
 
+const keysOf = new WeakMap<Data, Uint32Array>();
+
 // Number of each line's function, module and file: LINE_FUNCTION in src/mprof/pass/interner.h.
 export function functionKeys(d: Data): Uint32Array {
+	const known = keysOf.get(d);
+	if (known)
+		return known;
 	const keys = new Uint32Array(d.line.line.length), seen = new Map<string, number>(), short = new Map<number, string>();
 	for (let i = 1; i < keys.length; i++) {
 		const file = d.line.file[i], base = short.get(file) ?? short.set(file, shortFile(d.text[file] ?? "")).get(file)!;
 		const key = `${d.line.function[i]} ${d.line.module[i]} ${base}`;
 		keys[i] = seen.get(key) ?? seen.set(key, i).get(key)!;
 	}
+	keysOf.set(d, keys);
 	return keys;
 }
 
@@ -672,20 +685,18 @@ export interface Row {
 
 // By function or by line; a function that calls itself counts once.
 export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
-	const rows = new Map<number, Row>(), n = d.head.nodes, open = new Map<number, number>(), stack: number[] = [];
+	const rows: Row[] = [], n = d.head.nodes, most = keyOf.reduce((x, y) => Math.max(x, y), 0) + 1, at: (Row | undefined)[] = new Array(most).fill(undefined);
+	const open = new Uint32Array(most), stack: number[] = []; // open, at: by key
 	for (let i = 1; i < n; i++) {
-		while (stack.length && d.end[stack[stack.length - 1]] <= i) {
-			const k = keyOf[d.lineOf[stack.pop()!]];
-			open.set(k, open.get(k)! - 1);
-		}
-		const key = keyOf[d.lineOf[i]], times = open.get(key) ?? 0;
-		open.set(key, times + 1);
+		while (stack.length && d.end[stack[stack.length - 1]] <= i)
+			open[keyOf[d.lineOf[stack.pop()!]]]--;
+		const key = keyOf[d.lineOf[i]], times = open[key]++;
 		stack.push(i);
 		if (!a.sum[i])
 			continue;
-		let row = rows.get(key);
+		let row = at[key];
 		if (!row)
-			rows.set(key, row = { key, line: d.lineOf[i], sum: 0, own: 0, blocks: 0, node: i, only: 0 });
+			rows.push(row = at[key] = { key, line: d.lineOf[i], sum: 0, own: 0, blocks: 0, node: i, only: 0 });
 		if (a.own[i] && row.only != d.lineOf[i])
 			row.only = row.own ? 0 : d.lineOf[i];
 		row.own += a.own[i];
@@ -695,7 +706,7 @@ export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
 		if (a.sum[i] > a.sum[row.node])
 			row.node = i;
 	}
-	return [...rows.values()];
+	return rows;
 }
 
 // The program's own modules have warm colours, libraries cold ones, with a shade for each function.

@@ -296,7 +296,7 @@ function sizesOverTime(v: View): HTMLElement {
 		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for maps of sizes." : "Nothing was allocated in this window.");
 	// Steps have equal times, unlike the intervals between points.
 	const begins = first ? d.point.ns[first - 1] : 0, lasts = d.point.ns[s.to] - begins || 1;
-	const steps = Math.min(STEPS, points), step = (p: number) => Math.min(steps - 1, Math.floor((d.point.ns[p] - begins) * steps / lasts));
+	const steps = Math.min(STEPS, points), stepOf = Int32Array.from(d.point.ns, ns => Math.min(steps - 1, Math.floor((ns - begins) * steps / lasts))), step = (p: number) => stepOf[p];
 	const begin = new Array<number>(steps + 1).fill(s.to + 1), runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
 	for (let p = s.to, k = steps; k-- > 0; begin[k] = p + 1)
 		while (p >= first && step(p) >= k)
@@ -310,26 +310,31 @@ function sizesOverTime(v: View): HTMLElement {
 				top = p;
 		return top;
 	});
-	const n = new Float64Array(66 * STEPS);
+	const reach = Int32Array.from({ length: d.points + 1 }, (_, p) => moment.filter(m => m < p).length); // the first step whose moment is at a point or later
+	const n = new Float64Array(66 * STEPS), row = STEPS + 1, change = new Float64Array(66 * row); // live bytes, from one step to the next
 	let most = 0, low = 65, high = 0;
 	for (let i = 0; i < d.cells; i++) {
 		if (!through[c.node[i]] || !runs(c.thread[i]))
 			continue;
-		const from = live ? Math.max(0, step(Math.max(first, c.birth[i]))) : step(c.birth[i]);
-		if (live ? c.birth[i] > s.to || c.death[i] <= first : c.birth[i] < first || c.birth[i] > s.to)
+		if (c.birth[i] > s.to || (!live && c.birth[i] < first))
 			continue;
-		for (let k = from; k < steps; k++) {
-			if (live ? c.birth[i] > moment[k] : k > from)
-				if (live) continue; else break;
-			if (live && c.death[i] <= moment[k])
-				break;
-			const at = c.size[i] * STEPS + k;
-			n[at] += live ? c.bytes[i] : c.blocks[i];
-			most = Math.max(most, n[at]);
-			low = Math.min(low, c.size[i]);
-			high = Math.max(high, c.size[i]);
+		if (!live)
+			n[c.size[i] * STEPS + step(c.birth[i])] += c.blocks[i];
+		else if (reach[c.birth[i]] < reach[c.death[i]]) {
+			change[c.size[i] * row + reach[c.birth[i]]] += c.bytes[i];
+			change[c.size[i] * row + reach[c.death[i]]] -= c.bytes[i];
 		}
 	}
+	for (let size = 0; size < 66; size++)
+		for (let k = 0, sum = 0; k < steps; k++) {
+			sum += change[size * row + k];
+			n[size * STEPS + k] += sum;
+			if (n[size * STEPS + k]) {
+				most = Math.max(most, n[size * STEPS + k]);
+				low = Math.min(low, size);
+				high = Math.max(high, size);
+			}
+		}
 	if (!most)
 		return el("p", {}, "Nothing was live in this window.");
 	const body = el("tbody");
