@@ -88,6 +88,10 @@ test_screen_of_an_interpreter() {
 	expect_words out 'lua5.9 is the Lua runtime;'
 	expect_no_text out 'mprof replay'
 	expect_no_text out 'reserving'
+	run "$mprof" report --all script.log
+	expect_words out 'Findings * lua5.9 is the Lua runtime;'
+	"$mprof" report --html script.html script.log 2>/dev/null
+	expect_text script.html '<li>lua5.9 is the Lua runtime;'
 	cp keeper perl5.99
 	"$mprof" record -o perl.log -- ./perl5.99 2>/dev/null
 	run "$mprof" report perl.log
@@ -104,6 +108,8 @@ test_screen_of_an_interpreter() {
 	run "$mprof" report php.profile
 	expect_words out 'No allocation was recorded.'
 	expect_words out 'php8.9 is the PHP runtime; its extension memprof shows which lines of the script allocate.'
+	run "$mprof" report --all log
+	expect_no_text out ' runtime;'
 	run "$mprof" report log
 	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'

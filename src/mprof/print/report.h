@@ -102,6 +102,11 @@ struct report_unnamed {
 /* f: n findings; one may be NULL. */
 void report_unnamed(struct report_unnamed *u, const struct analysis *a,
 		    const struct finding *const *f, size_t n);
+/* Points the reader of findings about an interpreter to the script.  Adds nothing if there are
+ * none. */
+struct paragraph;
+void report_interpreter(struct paragraph *p, const struct analysis *a,
+			const struct finding *const *f, size_t n);
 /* Words behind a figure of lifetimes if many of these ended by realloc, else "". */
 const char *report_realloc_ends(const struct analysis *a);
 /* The same if nothing was allocated or recorded. */

@@ -14,6 +14,7 @@
 
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "interpreter_words.h"
 #include "print_findings.h"
 #include "print_times.h"
 #include "quote.h"
@@ -369,12 +370,70 @@ void report_warnings(const struct analysis *a, FILE *out)
 	tell_problems(a, out);
 }
 
+/* Does a finding call objects of a script never freed? */
+static bool tells_of_kept(const struct finding *const *f, size_t n,
+			  const struct sym_interpreter *of)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f[i] && (f[i]->kind == FINDING_LEAK || f[i]->left) && !f[i]->interrupted &&
+		    sym_interpreter(f[i]->line->module) == of)
+			return true;
+	return false;
+}
+
+void report_interpreter(struct paragraph *p, const struct analysis *a,
+			const struct finding *const *f, size_t n)
+{
+	const struct sym_line *line;
+	size_t i = 0;
+
+	while (i < n && !(f[i] && f[i]->interpreter))
+		i++;
+	if (i == n)
+		return;
+	line = f[i]->interpreter;
+	interpreter_words(p, &(struct interpreter_words){
+				 .module = line->module,
+				 .calls = f[i]->line->module,
+				 .left = tells_of_kept(f, n, sym_interpreter(line->module)),
+				 .coded = a->findings->names.stacks->codes > 0,
+				 .unnamed = interpreter_unnamed(a->findings->names.stacks),
+				 .header = a->walk.input.header,
+				 .tree = &a->tree,
+			     });
+}
+
+/* Lists the findings about functions; returns their number. */
+static size_t findings_list(const struct analysis *a, const struct finding *f[FINDINGS])
+{
+	const size_t n = a->findings ? a->findings->count : 0;
+
+	for (size_t i = 0; i < n; i++)
+		f[i] = &a->findings->item[i];
+	return n;
+}
+
+static void tell_interpreter(const struct analysis *a, FILE *out)
+{
+	const struct finding *f[FINDINGS];
+	const size_t n = findings_list(a, f);
+	struct paragraph words = { 0 };
+
+	report_interpreter(&words, a, f, n);
+	if (words.n)
+		fprintf(out, "  * %s\n", words.text);
+	paragraph_release(&words);
+}
+
 /* Prints the allocating functions, each with the command that shows it. */
 static void tell_stacks(const struct analysis *a, FILE *out)
 {
 	const struct findings *f = a->findings;
+	const bool script = f && f->count && f->item[0].interpreter;
 	size_t i;
 
+	if (script) /* what names it comes before what does not */
+		tell_interpreter(a, out);
 	for (i = 0; f && i < f->count; i++) {
 		fputs("  * ", out);
 		findings_sentence(&f->item[i], 0, out);
@@ -389,6 +448,8 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		findings_proof(&f->item[i], a, out);
 		fputc('\n', out);
 	}
+	if (!script)
+		tell_interpreter(a, out);
 }
 
 static const char *remedy(const struct sym_remark *r, const char *module)
@@ -469,10 +530,9 @@ static void tell_unnamed(const struct analysis *a, FILE *out)
 {
 	const struct finding *f[FINDINGS];
 	struct report_unnamed u;
-	size_t n = a->findings ? a->findings->count : 0, i;
+	const size_t n = findings_list(a, f);
+	size_t i;
 
-	for (i = 0; i < n; i++)
-		f[i] = &a->findings->item[i];
 	report_unnamed(&u, a, f, n);
 	for (i = 0; i < u.unread_count; i++)
 		fprintf(out, "  * %s\n", report_unread(a, u.unread[i]).s);

@@ -15,7 +15,6 @@
 #include "../util/alloc.h"
 #include "../util/columns.h"
 #include "figures.h"
-#include "interpreter_words.h"
 #include "print_findings.h"
 #include "print_times.h"
 #include "paragraph.h"
@@ -493,19 +492,6 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 		s->left -= paragraph_print(&x->proof, &command, s->out);
 }
 
-/* Does a finding call objects of a script never freed? */
-static bool tells_of_kept(const struct item *item, size_t n, const struct sym_interpreter *of)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct finding *f = item[i].finding;
-
-		if (f && (f->kind == FINDING_LEAK || f->left) && !f->interrupted &&
-		    sym_interpreter(f->line->module) == of)
-			return true;
-	}
-	return false;
-}
-
 /* Is the first finding about a function that of an interpreter? */
 static bool begins_with_interpreter(const struct item *item, size_t n)
 {
@@ -516,28 +502,28 @@ static bool begins_with_interpreter(const struct item *item, size_t n)
 	return i < n && item[i].finding->interpreter;
 }
 
+/* Lists those that are about functions.  The caller frees the array. */
+static const struct finding **findings_of(const struct item *item, size_t n)
+{
+	const struct finding **f = must_calloc(n + 1, sizeof(*f));
+
+	for (size_t i = 0; i < n; i++)
+		f[i] = item[i].finding;
+	return f;
+}
+
 /* Points the reader of findings about an interpreter to the script. */
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
-	const struct sym_line *line = NULL;
+	const struct finding **f = findings_of(item, n);
 	struct paragraph words = { 0 };
-	size_t i;
+	bool told;
 
-	for (i = 0; i < n && !line; i++)
-		line = item[i].finding ? item[i].finding->interpreter : NULL;
-	if (!line)
-		return false;
-	interpreter_words(&words, &(struct interpreter_words){
-				      .module = line->module,
-				      .calls = item[i - 1].finding->line->module,
-				      .left = tells_of_kept(item, n, sym_interpreter(line->module)),
-				      .coded = s->a->findings->names.stacks->codes > 0,
-				      .unnamed = interpreter_unnamed(s->a->findings->names.stacks),
-				      .header = s->a->walk.input.header,
-				      .tree = &s->a->tree,
-				  });
+	report_interpreter(&words, s->a, f, n);
+	told = words.n > 0;
 	say(s, &words, "  ", 2);
-	return true;
+	free(f);
+	return told;
 }
 
 /* The first note of a finding. */
@@ -554,13 +540,11 @@ static void tell_note(struct screen *s, const struct item *item, size_t n)
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
-	const struct finding **f = must_calloc(n + 1, sizeof(*f));
+	const struct finding **f = findings_of(item, n);
 	struct paragraph words = { 0 };
 	struct report_unnamed u;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		f[i] = item[i].finding;
 	report_unnamed(&u, s->a, f, n);
 	for (i = 0; i < u.unread_count; i++) {
 		paragraph_add(&words, "%s", report_unread(s->a, u.unread[i]).s);
