@@ -1094,6 +1094,16 @@ each("the overview has the run's figures, and four lists that lead on", async (r
   await page.close();
 });
 
+only("c++", "resident memory says how much of it is mprof's own", async (r) => {
+  const text = await readFile(r.file, "utf8"), file = join(world.directory, "own.html");
+  for (const [own, said] of [[1000, ""], [3 * 2 ** 20, ", up to 3.0 MiB of it mprof's own"]]) {
+    await writeFile(file, text.replace(/"self_bytes":\d+/g, (_, at) => `"self_bytes":${at === text.indexOf('"self_bytes":') ? own : 0}`));
+    const page = await open({ ...r, file }), legend = await page.locator("#timeline .legend").innerText();
+    assert.match(legend, new RegExp(`resident \\(RSS\\)${said}$`));
+    await page.close();
+  }
+});
+
 each("sizes over time, pairs of realloc, calls of threads, suppressions", async (r) => {
   const page = await open(r, "page=sizes&figure=calls"), all = r.said[""], d = await page.evaluate(() => ({ to: +document.querySelector("#timeline input").max }));
   const titles = (where) => page.evaluate((w) => [...document.querySelectorAll(`${w} td[title]`)].map((c) => c.title), where);

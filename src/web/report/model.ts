@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // model.ts - the question that all pages answer: a window of time, filters, and a figure, which
 // give one number for each node of the tree.
+import { bytes } from "../words";
 import type { Data } from "./data";
 
 // What a figure counts in the window (from, to], and whether it comes from cells or the run's figures.
@@ -671,6 +672,12 @@ export function mergedLines(d: Data, names: string[]): Uint8Array | undefined {
 	const wanted = new Set(names);
 	return Uint8Array.from(d.line.line, (_, i) => +(i > 0 && (wanted.has(nameOf(d, i)) ||
 		wanted.has("/" + d.text[d.line.module[i]].replace(/.*\//, "")))));
+}
+
+// Says how much of what was resident was mprof's own, if that is much: see OWN_LEAST in print/screen_figures.c.
+export function ownMemory(d: Data, rss: number): string {
+	const own = (d.head.report.processes as { self_bytes?: number }[]).reduce((n, p) => n + (p.self_bytes ?? 0), 0);
+	return own >= 2 ** 20 && own >= rss / 16 ? `up to ${bytes(Math.min(own, rss))} of it mprof's own` : "";
 }
 
 // ---- tables ----

@@ -15,7 +15,7 @@ import type { Data } from "./data";
 import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, leftTitle, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, threadTitle, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, leftTitle, measures, mergedLines, nameOf, owned, ownerNodes, ownMemory, placeOf, searchTest, shortFile, table, threadTest, threadTitle, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -756,7 +756,7 @@ function numbers(v: View): HTMLElement {
 		["Bytes/s", bytes(since("bytes") * rate), "Requested bytes per second, on average", { curve: "bytes" }],
 		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
-		...(rss ? [["Resident (RSS)", bytes(rss), "Most resident memory of all processes, with stacks, code and files, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
+		...(rss ? [["Resident (RSS)", bytes(rss), ["Most resident memory of all processes, with stacks, code and files, by samples", ownMemory(d, rss)].filter(t => t).join("; "), { page: "resident" }] as [string, string, string, Partial<State>]] : []),
 	];
 	const leaks = (d.head.report.findings as any[] | undefined)?.some(f => f.finding == "leak");
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>

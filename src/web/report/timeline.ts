@@ -3,6 +3,7 @@
 import { bytes, count, duration, many, roundTime, roundUp, roundUpTime } from "../words";
 import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
+import { ownMemory } from "./model";
 import type { Data } from "./data";
 import { download, el, pointOut, quoteCsv } from "./element";
 import { svg } from "./picture";
@@ -175,8 +176,8 @@ export class Timeline {
 			const swatch = el("i");
 			swatch.style.background = l.color;
 			return el("span", { title: l.help }, swatch, l.name);
-		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), "resident (RSS)")]
-			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident up to ${bytes(rss)}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
+		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), ["resident (RSS)", ownMemory(this.d, rss)].filter(t => t).join(", "))]
+			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident ${[`up to ${bytes(rss)}`, ownMemory(this.d, rss)].filter(t => t).join(", ")}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
 		this.draw();
 	}
 
