@@ -7,6 +7,7 @@
 
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "../util/rank.h"
 #include "paths.h"
 
 /* ---- by function ---- */
@@ -194,6 +195,7 @@ struct share {
 	struct finding_part p;
 	uint64_t most; /* the largest part of one site */
 	const struct sym_line *line;
+	size_t site; /* that has it; of equal ones the first */
 };
 
 static void add_share(struct array *shares, uint32_t id, const struct finding_sums *s, size_t i,
@@ -203,8 +205,9 @@ static void add_share(struct array *shares, uint32_t id, const struct finding_su
 	const struct site_brief *site = &s->sites->brief[i];
 	const uint64_t part = s->part[i];
 
-	if (!share->line || part > share->most) {
+	if (!share->line || part > share->most || (part == share->most && i < share->site)) {
 		share->most = part;
+		share->site = i;
 		share->p.stack = site->key;
 		share->line = line;
 	}
@@ -331,16 +334,22 @@ static const struct sym_line *caller_of(const struct finding *f, struct finding_
 					size_t n, bool *all)
 {
 	struct around around = { .names.same = LINE_FUNCTION };
+	struct ranked *r = must_malloc(
+	    (s->askers.first[function] - s->askers.first[function - 1] + 1) * sizeof(*r));
 	const struct sym_line *caller;
 	uint64_t whole = 0;
+	size_t sites = 0;
 
-	for (EACH_SITE(s, function, i)) {
-		if (!s->part[i])
-			continue;
-		whole += s->part[i];
-		if (is_by_way_of(f, s, i, wrapper, n, &caller))
-			add_around(&around, s, i, caller);
+	for (EACH_SITE(s, function, i))
+		if (s->part[i])
+			r[sites++] = (struct ranked){ s->sites->brief[i].key, i };
+	rank(r, sites); /* stacks that follow each other share most of their frames */
+	for (size_t k = 0; k < sites; k++) {
+		whole += s->part[r[k].item];
+		if (is_by_way_of(f, s, r[k].item, wrapper, n, &caller))
+			add_around(&around, s, r[k].item, caller);
 	}
+	free(r);
 	return most_around(&around, whole, all);
 }
 
