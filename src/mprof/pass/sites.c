@@ -567,20 +567,17 @@ void sites_site(const struct sites *s, size_t i, struct site *site)
 		site_rows_get(&k->rows, i, site);
 }
 
-void sites_copy(struct sites *to, const struct sites *from, bool each)
+void sites_take_moments(struct sites *to, const struct sites *from)
 {
 	const struct sites_options options = to->options;
 
 	*to = *from;
 	to->options = options;
-	to->work = NULL;
+	to->site = NULL;
 	to->brief = NULL;
-	to->bytes = each ? (to->count + 1) * sizeof(*to->site) : 0;
-	to->site = each ? large_realloc(NULL, 0, to->bytes) : NULL;
-	for (size_t i = 0; each && i < to->count; i++)
-		sites_site(from, i, &to->site[i]);
-	if (from->local)
-		to->local = must_memdup(from->local, from->groups * sizeof(*from->local));
+	to->local = NULL;
+	to->work = NULL;
+	to->bytes = 0;
 }
 
 void sites_make_brief(struct sites *s)

@@ -98,8 +98,9 @@ extern const struct pass_ops sites_pass;
 
 /* Copies all figures of a site. */
 void sites_site(const struct sites *s, size_t i, struct site *site);
-/* Fills `to` with the result of a finished walk, but keeps its options.  each: with all sites. */
-void sites_copy(struct sites *to, const struct sites *from, bool each);
+/* Fills `to` with moments, epochs and total of a finished walk, and the number of its sites, which
+ * it does not have. */
+void sites_take_moments(struct sites *to, const struct sites *from);
 /* Do sites with these options count every block, once, for its whole call stack, with the usual
  * meaning of temporary? */
 bool sites_are_usual(const struct sites_options *o);

@@ -78,7 +78,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	ret = walk_run(&p->walk, err);
 	milestones_close(milestones, !ret);
 	if (!ret && is_counted(p, o))
-		sites_copy(&p->sites, o->counted, !o->take);
+		sites_take_moments(&p->sites, o->counted);
 	if (!ret && !trace_has_events(t))
 		read_totals(p, t);
 	/* A program that still runs has continued. */

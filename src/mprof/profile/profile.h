@@ -54,8 +54,8 @@ struct profile_options {
 	const struct walk_pass *pass;
 	size_t passes;
 	bool no_pages; /* none of them looks at live.pages */
-	/* One of these passes counts all sites; they are copied unless other ones are wanted.  Then
-	 * `fused` is that of the walk. */
+	/* With `take`: one of these passes counts all sites, which are taken from there unless
+	 * other ones are wanted.  Then `fused` is that of the walk. */
 	struct sites *counted;
 	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
 	void *fused_self;
