@@ -564,6 +564,13 @@ START_TEST(suppressions_of_valgrind)
 	} cases[] = {
 		{ "fun:_Znwm\nfun:inner", true },
 		{ "fun:malloc\nfun:_Znwm", true },
+		{ "fun:_Znam\nfun:inner", true },
+		{ "fun:_Zna*nothrow_t\nfun:inner\nfun:_ZN2ns5outerEv", true },
+		{ "fun:_Znam\nfun:main", false },
+		{ "...\nfun:calloc\nfun:_Znwm", true },
+		{ "...\nfun:_ZneRK1AS1_", false },
+		{ "fun:free\nfun:_Znwm", false },
+		{ "obj:*\nfun:inner", true },
 		{ "fun:?alloc\n...\nfun:main", true },
 		{ "obj:*vgpreload_memcheck*\nfun:_Znwm", true },
 		{ "fun:malloc\nfun:inner", false },

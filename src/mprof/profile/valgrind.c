@@ -10,6 +10,80 @@
 #include "../trace/functions.h"
 #include "../util/alloc.h"
 
+/* ---- the innermost line in Valgrind ---- */
+
+/* Functions that Valgrind replaces.  Their lines are the innermost ones; our stacks do not have
+ * them. */
+enum { REPLACED_MALLOC = 1, REPLACED_NEW = 2 };
+
+static bool fits(const char *glob, const char *text)
+{
+	const char *star = NULL, *from = NULL;
+
+	for (; *text;) {
+		if (*glob == '*') {
+			star = ++glob;
+			from = text;
+		} else if (*glob == '?' || *glob == *text) {
+			glob++;
+			text++;
+		} else if (star) {
+			glob = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return !*glob;
+}
+
+static bool fits_malloc(const char *glob)
+{
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+		if ((function_class[fn] == MPROF_CLASS_ALLOC ||
+		     function_class[fn] == MPROF_CLASS_REALLOC) &&
+		    fits(glob, function_name(fn)))
+			return true;
+	return false;
+}
+
+static bool fits_new(const char *glob)
+{
+	static const char *const news[] = {
+		"_Znwm",
+		"_ZnwmRKSt9nothrow_t",
+		"_ZnwmSt11align_val_t",
+		"_ZnwmSt11align_val_tRKSt9nothrow_t",
+		"_Znam",
+		"_ZnamRKSt9nothrow_t",
+		"_ZnamSt11align_val_t",
+		"_ZnamSt11align_val_tRKSt9nothrow_t",
+	};
+
+	for (size_t i = 0; i < sizeof(news) / sizeof(news[0]); i++)
+		if (fits(glob, news[i]))
+			return true;
+	return false;
+}
+
+/* Which of them does a step fit? */
+static unsigned replaced_by(enum valgrind_what what, const char *glob)
+{
+	switch (what) {
+	case VALGRIND_FUN:
+		return (fits_malloc(glob) ? REPLACED_MALLOC : 0) |
+		       (fits_new(glob) ? REPLACED_NEW : 0);
+	case VALGRIND_OBJ:
+		return strstr(glob, "vgpreload") || fits(glob, "vgpreload")
+			   ? REPLACED_MALLOC | REPLACED_NEW
+			   : 0;
+	default:
+		return 0;
+	}
+}
+
 /* ---- reading ---- */
 
 static const struct {
@@ -24,7 +98,8 @@ static const struct {
 static void add(struct valgrind_steps *s, enum valgrind_what what, const char *glob)
 {
 	GROW(s->step, s->count + 1, s->room);
-	s->step[s->count++] = (struct valgrind_step){ what, glob ? must_strdup(glob) : NULL };
+	s->step[s->count++] = (struct valgrind_step){ what, replaced_by(what, glob),
+						      glob ? must_strdup(glob) : NULL };
 }
 
 static int take_step(struct valgrind_block *b, const char *line, struct error *err)
@@ -98,29 +173,6 @@ void valgrind_release(struct valgrind_block *b)
 
 /* ---- matching ---- */
 
-static bool fits(const char *glob, const char *text)
-{
-	const char *star = NULL, *from = NULL;
-
-	for (; *text;) {
-		if (*glob == '*') {
-			star = ++glob;
-			from = text;
-		} else if (*glob == '?' || *glob == *text) {
-			glob++;
-			text++;
-		} else if (star) {
-			glob = star;
-			text = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (*glob == '*')
-		glob++;
-	return !*glob;
-}
-
 static bool fits_source(const char *glob, const struct sym_line *line)
 {
 	char text[320];
@@ -139,7 +191,8 @@ static bool fits_line(const struct valgrind_step *x, const struct stacks *stacks
 
 	switch (x->what) {
 	case VALGRIND_FUN:
-		return fits(x->glob, line->raw) || fits(x->glob, line->function);
+		return fits(x->glob, line->raw) ||
+		       (line->function != line->raw && fits(x->glob, line->function));
 	case VALGRIND_OBJ:
 		return object && fits(x->glob, stacks->object[object].path);
 	case VALGRIND_SRC:
@@ -149,18 +202,22 @@ static bool fits_line(const struct valgrind_step *x, const struct stacks *stacks
 	}
 }
 
-/* As fits(), of steps and lines; what is further out than the last step makes no difference. */
-static bool fits_lines(const struct valgrind_step *x, const struct valgrind_step *end,
-		       const struct stacks *stacks, const struct profile_path *path)
+/*
+ * As fits(), of steps and of the outermost n lines; within these is one of a replaced function,
+ * unless `replaced` is 0.  What is further out than the last step makes no difference.
+ */
+static bool fits_lines(const struct valgrind_steps *s, const struct stacks *stacks,
+		       const struct profile_path *path, size_t n, unsigned replaced)
 {
-	const struct valgrind_step *star = NULL;
-	size_t at = path->all, from = 0;
+	const struct valgrind_step *x = s->step, *end = x + s->count, *star = NULL;
+	size_t at = n + (replaced != 0), from = 0;
 
 	while (x < end) {
 		if (x->what == VALGRIND_ANY) {
 			star = ++x;
 			from = at;
-		} else if (at && fits_line(x, stacks, path, at - 1)) {
+		} else if (at > n ? x->replaced & replaced
+				  : at && fits_line(x, stacks, path, at - 1)) {
 			x++;
 			at--;
 		} else if (star && from) {
@@ -173,22 +230,20 @@ static bool fits_lines(const struct valgrind_step *x, const struct valgrind_step
 	return true;
 }
 
-/* In Valgrind the innermost line is that of malloc(), which our stacks do not have. */
-static bool is_of_allocator(const struct valgrind_step *x)
+static bool is_new(const struct sym_line *line)
 {
-	if (x->what == VALGRIND_OBJ)
-		return strstr(x->glob, "vgpreload") != NULL;
-	for (unsigned fn = 0; x->what == VALGRIND_FUN && fn < MPROF_FN_MAX; fn++)
-		if (function_name(fn) && fits(x->glob, function_name(fn)))
-			return true;
-	return false;
+	return !strncmp(line->raw, "_Znw", 4) || !strncmp(line->raw, "_Zna", 4);
 }
 
 bool valgrind_matches(const struct valgrind_steps *s, const struct stacks *stacks,
 		      const struct profile_path *path)
 {
-	const struct valgrind_step *end = s->step + s->count;
+	size_t outer = path->all;
 
-	return (is_of_allocator(s->step) && fits_lines(s->step + 1, end, stacks, path)) ||
-	       fits_lines(s->step, end, stacks, path);
+	/* One operator new calls another.  If the allocator has them, there is no such line. */
+	while (outer && is_new(path->line[outer - 1]))
+		outer--;
+	return fits_lines(s, stacks, path, path->all, 0) ||
+	       fits_lines(s, stacks, path, path->all, REPLACED_MALLOC | REPLACED_NEW) ||
+	       (outer < path->all && fits_lines(s, stacks, path, outer, REPLACED_NEW));
 }

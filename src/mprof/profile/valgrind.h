@@ -24,7 +24,8 @@
 
 struct valgrind_step {
 	enum valgrind_what { VALGRIND_FUN, VALGRIND_OBJ, VALGRIND_SRC, VALGRIND_ANY } what;
-	char *glob; /* NULL for VALGRIND_ANY */
+	unsigned replaced; /* the functions replaced by Valgrind that it fits (valgrind.c) */
+	char *glob;	   /* NULL for VALGRIND_ANY */
 };
 
 struct valgrind_steps {
