@@ -279,6 +279,5 @@ bool called_returns_from_signal(struct called *c, const struct files *files,
 	if (!c->opened)
 		open_file(c, files, of);
 	return c->elf && c->machine->elf == EM_X86_64 &&
-	       read_code(c, address, code, sizeof(code)) &&
-	       !memcmp(code, wanted, sizeof(code));
+	       read_code(c, address, code, sizeof(code)) && !memcmp(code, wanted, sizeof(code));
 }
