@@ -60,9 +60,10 @@ static int map_line_put(struct map_line *l, char c, uintptr_t at)
 /*
  * Does this address lie in a mapping of our file?  A thread that takes or releases a record of
  * counts accesses others' records, too.  Once our file is broken, an anonymous mapping there has
- * just been put in its place by another thread.
+ * just been put in its place by another thread, unless the kernel means other than truncation: an
+ * address that is not aligned, or damaged memory.
  */
-static int sigbus_is_of_our_file(uintptr_t at)
+static int sigbus_is_of_our_file(uintptr_t at, int code)
 {
 	struct map_line line = { .field = 0 };
 	char text[512];
@@ -78,7 +79,7 @@ static int sigbus_is_of_our_file(uintptr_t at)
 	if (!found)
 		return 0;
 	if (!line.value[6])
-		return mp_file.broken;
+		return mp_file.broken && code == BUS_ADRERR;
 	/* Nothing beyond the mapping: with MP_FAKE_PAGE, the kernel's pages are smaller. */
 	low = at & -(uintptr_t)mp_page();
 	high = low + mp_page();
@@ -91,12 +92,12 @@ static int sigbus_is_of_our_file(uintptr_t at)
  * Replaces the page if `at` is in our memory.  Without /proc, knows only what a thread mostly
  * accesses: the header, its own slot and its own counts.
  */
-static int sigbus_is_ours(uintptr_t at)
+static int sigbus_is_ours(uintptr_t at, int code)
 {
 	struct mprof_thread *t = mprof_self;
 
 	if (sigbus_replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
-	    sigbus_replace_if_in(at, t->slot, t->slot_bytes) || sigbus_is_of_our_file(at))
+	    sigbus_replace_if_in(at, t->slot, t->slot_bytes) || sigbus_is_of_our_file(at, code))
 		return 1;
 	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
 	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
@@ -110,7 +111,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	int saved = errno;
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
-	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr)) {
+	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr, info->si_code)) {
 		errno = saved;
 		return;
 	}

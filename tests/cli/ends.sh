@@ -634,3 +634,35 @@ END
 		expect_text out 'were live at the end'
 	done
 }
+
+# Somebody has truncated the trace, which raises SIGBUS in our memory.  One of another kind, as for
+# an address that is not aligned, still ends the program.
+test_ends_by_another_sigbus() {
+	cat >bus.c <<'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int n, char **log)
+{
+	siginfo_t info;
+	void *p = malloc(16);
+	if (truncate(log[1], 0))
+		return 1;
+	free(malloc(16));
+	memset(&info, 0, sizeof(info));
+	info.si_signo = SIGBUS;
+	info.si_code = BUS_ADRALN;
+	info.si_addr = p;
+	for (n = 0; n < 2; n++) /* as the kernel does when the instruction is repeated */
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGBUS, &info);
+	return 0;
+}
+END
+	compile bus
+	run "$mprof" record -o log -- ./bus log
+	expect_status 135
+	expect_words err 'truncated'
+}
