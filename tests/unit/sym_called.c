@@ -26,6 +26,9 @@ static void compile(const struct machine *m, const char *flags)
 {
 	build_file("lib.c", "int far(int n) { return n; }\n");
 	build_file("prog.c", "int far(int);\n"
+			     "#ifdef TAKEN\n"
+			     "int (*taken(void))(int) { return far; }\n"
+			     "#endif\n"
 			     "__attribute__((noinline)) int near(int n) { return far(n) + 1; }\n"
 			     "int main(int argc, char **argv) { return near(argc) - 2; }\n");
 	build_run("%sgcc -O2 -shared -fPIC -o lib.so lib.c && "
@@ -77,6 +80,8 @@ START_TEST(calls_have_names)
 	check(m, "", m->call);
 	check(m, "-no-pie -fno-pie", m->call);
 	check(m, m->call_slot ? "-fcf-protection" : "-mbranch-protection=standard", m->call);
+	/* A shorter entry, nothing behind it. */
+	check(m, "-DTAKEN -nostartfiles -Wl,-emain", m->call);
 	if (m->call_slot)
 		check(m, "-fno-plt -Wl,-z,now", m->call_slot);
 	else /* as linkers write it if all files have BTI */

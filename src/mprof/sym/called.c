@@ -75,14 +75,14 @@ static struct call x86_call(const struct called *c, uint64_t address)
 	return call;
 }
 
-/* endbr64 and bnd, if at all, and jmp *slot(%rip) */
+/* endbr64 and bnd, if at all, and jmp *slot(%rip).  The entry has 16 or 8 bytes. */
 static uint64_t x86_slot(const struct called *c, uint64_t address)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	uint8_t code[11];
+	uint8_t code[11] = { 0 };
 	size_t at = 0;
 
-	if (!read_code(c, address, code, sizeof(code)))
+	if (!read_code(c, address, code, sizeof(code)) && !read_code(c, address, code, 8))
 		return 0;
 	if (!memcmp(code, endbr64, sizeof(endbr64)))
 		at += sizeof(endbr64);
