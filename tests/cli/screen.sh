@@ -72,6 +72,9 @@ test_screen_of_small_leaks() {
 	compile few
 	report_of ./few
 	expect_words out 'No call site stands out. To list the blocks that were not freed: mprof report leaks log'
+	"$mprof" profile -o totals ./few 2>/dev/null
+	run "$mprof" report totals
+	expect_same 'ways to the leaks of a profile' "$(grep -c 'mprof report leaks' out)" 1
 	sed 's/kept = malloc(100)/free(kept), kept = malloc(100)/; s/return/free(kept); return/' few.c >freed.c
 	compile freed
 	report_of ./freed

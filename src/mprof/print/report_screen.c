@@ -589,12 +589,13 @@ static void tell_more(struct screen *s, size_t findings)
 	say(s, &words, "", 0);
 }
 
-/* Leaks that are too small for findings are what someone looks for who tries mprof. */
+/* Leaks that are too small for findings are what someone looks for who tries mprof.  The report of
+ * a profile has a table of them. */
 static void tell_no_finding(struct screen *s)
 {
 	const struct analysis *a = s->a;
 	const struct paragraph_form form = command_form(s);
-	const bool leaks = a->has_stacks && a->findings &&
+	const bool leaks = a->has_stacks && a->findings && !a->of_totals &&
 			   a->never_freed.all.blocks > a->findings->kept.all.live_blocks;
 	struct paragraph words = { 0 };
 
