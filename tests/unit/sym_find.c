@@ -586,6 +586,7 @@ END_TEST
 START_TEST(test_missing)
 {
 	struct build b;
+	char why[256];
 
 	compile(&b, "-g -O2");
 	build_run("rm prog");
@@ -596,7 +597,15 @@ START_TEST(test_missing)
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	check_remark(&b, "the file cannot be opened (Too many levels of symbolic links)", 1);
 	build_close(&b);
-	build_run("rm prog; mkdir prog");
+	build_run("rm prog; mkdir dbg; ln -s prog dbg/prog");
+	use_debug_dir(&b, "dbg");
+	snprintf(why, sizeof(why),
+		 "'%s/dbg/prog' cannot be opened (Too many levels of symbolic links)", build_dir);
+	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
+	check_remark(&b, why, 1);
+	build_close(&b);
+	b.options.debug_dir = NULL;
+	build_run("mkdir prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	check_remark(&b, "it is not an ELF file", 1);
 	build_close(&b);

@@ -107,7 +107,7 @@ static const Dwfl_Callbacks callbacks = {
 
 static const char *why_not(struct object *o)
 {
-	char why[128];
+	char why[PATH_MAX + 128];
 
 	switch (o->main.state) {
 	case FILES_REPLACED:
@@ -116,8 +116,13 @@ static const char *why_not(struct object *o)
 	case FILES_NOT_ELF:
 		return "it is not an ELF file";
 	case FILES_UNREADABLE:
-		snprintf(why, sizeof(why), "the file cannot be opened (%s)",
-			 strerror(o->main.error));
+		/* It may be another file, in a directory of debug files. */
+		if (!strcmp(o->main.path, o->of->path))
+			snprintf(why, sizeof(why), "the file cannot be opened (%s)",
+				 strerror(o->main.error));
+		else
+			snprintf(why, sizeof(why), "'%s' cannot be opened (%s)", o->main.path,
+				 strerror(o->main.error));
 		return keep(o, why);
 	default:
 		if (!strncmp(o->of->path, "/memfd:", 7))
