@@ -72,6 +72,10 @@ test_screen_of_small_leaks() {
 	compile few
 	report_of ./few
 	expect_words out 'No call site stands out. To list the blocks that were not freed: mprof report leaks log'
+	sed 's/return/__builtin_trap(); return/' few.c >killed.c
+	compile killed
+	report_of ./killed
+	expect_words out 'No call site stands out. To list the blocks that were live at the end: mprof report leaks log'
 	"$mprof" profile -o totals ./few 2>/dev/null
 	run "$mprof" report totals
 	expect_same 'ways to the leaks of a profile' "$(grep -c 'mprof report leaks' out)" 1

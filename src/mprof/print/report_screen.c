@@ -607,7 +607,9 @@ static void tell_no_finding(struct screen *s)
 			  : "This %s has no call stacks, so findings cannot name source lines.",
 		      a->of_totals ? "profile" : "trace");
 	if (leaks)
-		paragraph_add(&words, " To list the blocks that were not freed:");
+		paragraph_add(&words, " To list the blocks that were %s:",
+			      report_ends_early(a) || analysis_interrupted(a) ? "live at the end"
+									      : "not freed");
 	say(s, &words, "  ", 2);
 	if (!leaks)
 		return;
