@@ -3,6 +3,7 @@
 #include <mprof/module.h>
 #include <mprof/scripts.h>
 
+#include "core.h"
 #include "local.h"
 #include "stack_parts.h"
 #include "sys.h"
@@ -43,7 +44,7 @@ static int script_code_of_file(void *at, size_t bytes)
 
 	if (fd < 0)
 		return -1;
-	code = sys_write(fd, at, bytes) == (long)bytes
+	code = mp_write_quietly(fd, at, bytes) == (long)bytes
 		   ? sys_mmap(at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0)
 		   : NULL;
 	sys_close(fd);

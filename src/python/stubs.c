@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STUBS	    (MPROF_SCRIPT_CHUNK / MPROF_SCRIPT_STUB) /* of a chunk */
@@ -121,6 +123,17 @@ static int open_map(bool *first)
 	return fd;
 }
 
+/* May the file grow by this much?  A write beyond RLIMIT_FSIZE would send SIGXFSZ, which kills. */
+static bool may_grow(int fd, int bytes)
+{
+	struct rlimit limit;
+	struct stat st;
+
+	return !fstat(fd, &st) && !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       (limit.rlim_cur == RLIM_INFINITY ||
+		(rlim_t)st.st_size + (rlim_t)bytes <= limit.rlim_cur);
+}
+
 /*
  * Appends the names of a stub and of its lines to the map.  The file is not kept open: a program
  * that closes all descriptors and opens files of its own must not find our lines in them.
@@ -139,7 +152,7 @@ static bool write_name(const unsigned char *at, const struct mprof_script *scrip
 		     first ? MPROF_MAP_BEGINS : "", (unsigned long)(uintptr_t)at, MPROF_SCRIPT_STUB,
 		     f->name, f->first, (unsigned long)script->lines, (unsigned long)lines, f->name,
 		     f->first);
-	if (write(fd, text, (size_t)n) != n)
+	if (!may_grow(fd, n) || write(fd, text, (size_t)n) != n)
 		n = -1;
 	close(fd);
 	return n > 0;

@@ -165,6 +165,30 @@ END
 	expect_at 70003 1 '<module> alone.py:1'
 }
 
+# Where no file may grow, neither the map of names nor code in a file sends SIGXFSZ, which would end
+# a program that embeds Python.
+test_python_with_file_size_limit() {
+	python_found || return 0
+	cat >limit.py <<'END'
+import ctypes, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) # PR_SET_MDWE
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+for i in range(2500): # more than a chunk of stubs
+    space = {}
+    exec(f"def f{i}(): return {i}\ndef g{i}(): return {i}", space)
+    space[f"f{i}"]()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    space[f"g{i}"]()
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+with open("said", "w") as said:
+    said.write("alive")
+END
+	run "$mprof" record --python -o log -- "$python" -S limit.py
+	expect_status 0
+	expect_same 'what it wrote' "$(cat said)" alive
+}
+
 # What a library without source allocates is reached from the script; our own memory is not the program's.
 test_python_libraries() {
 	python_found || return 0
