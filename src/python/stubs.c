@@ -12,6 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Weak, as in frames.c. */
+extern __typeof__(mprof_script_memory) mprof_script_memory __attribute__((weak));
+extern __typeof__(mprof_script_code) mprof_script_code __attribute__((weak));
+
 #define STUBS	    (MPROF_SCRIPT_CHUNK / MPROF_SCRIPT_STUB) /* of a chunk */
 #define CHUNKS_MOST (MPROF_SCRIPT_OF_PROCESS / 2 / MPROF_SCRIPT_CHUNK)
 #define STUBS_MOST  (CHUNKS_MOST * STUBS) /* functions that are named; others have no frame */

@@ -148,6 +148,12 @@ test_python_alone() {
 	expect_no_text out PYTHONMALLOC
 }
 
+test_python_library_alone() {
+	run env LD_PRELOAD="$build/libmprof_python.so" "$(type -P true)"
+	expect_status 0
+	expect_same 'what it says' "$(cat err)" ''
+}
+
 # As in a service of systemd with MemoryDenyWriteExecute.
 test_python_without_writable_code() {
 	python_found || return 0
