@@ -1094,12 +1094,15 @@ each("the overview has the run's figures, and four lists that lead on", async (r
   await page.close();
 });
 
-only("c++", "resident memory says how much of it is mprof's own", async (r) => {
-  const text = await readFile(r.file, "utf8"), file = join(world.directory, "own.html");
-  for (const [own, said] of [[1000, ""], [3 * 2 ** 20, ", up to 3.0 MiB of it mprof's own"]]) {
-    await writeFile(file, text.replace(/"self_bytes":\d+/g, (_, at) => `"self_bytes":${at === text.indexOf('"self_bytes":') ? own : 0}`));
+only("c++", "resident memory says how much of it is mprof's own, in processes that ran then", async (r) => {
+  const text = await readFile(r.file, "utf8"), file = join(world.directory, "own.html"), said = ", up to 3.0 MiB of it mprof's own";
+  for (const [own, ended, words] of [[1000, false, ""], [3 * 2 ** 20, false, said], [3 * 2 ** 20, true, ""]]) {
+    await writeFile(file, text.replace(/"self_bytes":\d+/g, (_, at) => `"self_bytes":${at === text.indexOf('"self_bytes":') ? own : 0}`)
+      .replace(/"end_ns":\d+/g, (was) => (ended ? '"end_ns":0' : was)));
     const page = await open({ ...r, file }), legend = await page.locator("#timeline .legend").innerText();
-    assert.match(legend, new RegExp(`resident \\(RSS\\)${said}$`));
+    assert.match(legend, new RegExp(`resident \\(RSS\\)${words}$`));
+    const tile = await page.locator(".numbers [title*=resident]").getAttribute("title");
+    assert.equal(tile.endsWith(words.replace(",", ";")) && tile.includes("own"), words !== "");
     await page.close();
   }
 });

@@ -674,10 +674,18 @@ export function mergedLines(d: Data, names: string[]): Uint8Array | undefined {
 		wanted.has("/" + d.text[d.line.module[i]].replace(/.*\//, "")))));
 }
 
-// Says how much of what was resident was mprof's own, if that is much: see OWN_LEAST in print/screen_figures.c.
-export function ownMemory(d: Data, rss: number): string {
-	const own = (d.head.report.processes as { self_bytes?: number }[]).reduce((n, p) => n + (p.self_bytes ?? 0), 0);
-	return own >= 2 ** 20 && own >= rss / 16 ? `up to ${bytes(Math.min(own, rss))} of it mprof's own` : "";
+// Says how much of the most resident memory of a window was mprof's own, in the processes that ran then, if that is much:
+// see OWN_LEAST in print/screen_figures.c.
+export function ownMemory(d: Data, from: number, to: number): string {
+	const { rss, ns } = d.point, { processes, course_process } = d.head.report;
+	let top = Math.max(from, 0), own = 0;
+	for (let i = top; i <= to; i++)
+		if (rss[i] > rss[top])
+			top = i;
+	for (const p of processes)
+		if (course_process ? p.process == course_process : (p.start_ns ?? 0) <= ns[top] && ns[top] <= (p.end_ns ?? Infinity))
+			own += p.self_bytes;
+	return own >= 2 ** 20 && own >= rss[top] / 16 ? `up to ${bytes(Math.min(own, rss[top]))} of it mprof's own` : "";
 }
 
 // ---- tables ----

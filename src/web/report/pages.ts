@@ -756,7 +756,7 @@ function numbers(v: View): HTMLElement {
 		["Bytes/s", bytes(since("bytes") * rate), "Requested bytes per second, on average", { curve: "bytes" }],
 		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
-		...(rss ? [["Resident (RSS)", bytes(rss), ["Most resident memory of all processes, with stacks, code and files, by samples", ownMemory(d, rss)].filter(t => t).join("; "), { page: "resident" }] as [string, string, string, Partial<State>]] : []),
+		...(rss ? [["Resident (RSS)", bytes(rss), ["Most resident memory of all processes, with stacks, code and files, by samples", ownMemory(d, s.from, s.to)].filter(t => t).join("; "), { page: "resident" }] as [string, string, string, Partial<State>]] : []),
 	];
 	const leaks = (d.head.report.findings as any[] | undefined)?.some(f => f.finding == "leak");
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>

@@ -172,12 +172,13 @@ export class Timeline {
 		this.said.textContent = this.d.head.totals ? this.whole() : `${from < 0 ? "0" : duration(p.ns[from])} to ${duration(p.ns[to])}${filtered ? ", without the filters" : ""}: peak ${bytes(p.live[top])} in ` +
 			`${many(p.blocks[top], "block")} at ${duration(p.ns[top])}; allocated ${bytes(p.bytes[to] - begun.bytes)} in ` +
 			many(p.calls[to] - begun.calls, "call");
+		const own = ownMemory(this.d, 0, this.d.points - 1);
 		this.legend.replaceChildren(...layers.map(l => {
 			const swatch = el("i");
 			swatch.style.background = l.color;
 			return el("span", { title: l.help }, swatch, l.name);
-		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), ["resident (RSS)", ownMemory(this.d, rss)].filter(t => t).join(", "))]
-			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident ${[`up to ${bytes(rss)}`, ownMemory(this.d, rss)].filter(t => t).join(", ")}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
+		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), ["resident (RSS)", own].filter(t => t).join(", "))]
+			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident ${[`up to ${bytes(rss)}`, own].filter(t => t).join(", ")}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
 		this.draw();
 	}
 
