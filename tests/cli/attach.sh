@@ -582,6 +582,19 @@ while True: time.sleep(9)' >protected &
 		kill "$pid"
 		wait "$pid" 2>/dev/null
 	fi
+	if [ "$(id -u)" = 0 ] && setpriv --bounding-set=-sys_ptrace true; then # as in a container
+		setpriv --bounding-set=-sys_ptrace python3 -c 'import ctypes, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+print(flush=True)
+while True: time.sleep(9)' >protected_root &
+		pid=$!
+		wait_for test -s protected_root
+		run setpriv --bounding-set=-sys_ptrace "$mprof" attach -o /dev/null "$pid"
+		expect_status 3
+		expect_text err "or protects itself (PR_SET_DUMPABLE); run mprof with the capability CAP_SYS_PTRACE"
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+	fi
 	echo '#include <stddef.h>
 #include <unistd.h>
 static char all[1 << 20], *next = all;

@@ -82,8 +82,8 @@ int run_cannot_examine(pid_t pid, int why, struct error *err)
 	if (why == EACCES && user_of(pid, &user) && user == geteuid())
 		return fail(err, -why,
 			    "cannot examine process %d: it has more privileges, or protects "
-			    "itself (PR_SET_DUMPABLE); run mprof as root",
-			    (int)pid);
+			    "itself (PR_SET_DUMPABLE); run mprof %s",
+			    (int)pid, user ? "as root" : "with the capability CAP_SYS_PTRACE");
 	if (why != EACCES || !user_of(pid, &user))
 		return fail(err, -why, "cannot examine process %d: %s", (int)pid, strerror(why));
 	known = getpwuid(user);
