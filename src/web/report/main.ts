@@ -197,7 +197,7 @@ class App {
 		const before = this.s;
 		this.s = this.answerable({ ...this.s, ...change });
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
-				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // other frames have their numbers
+				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // nothing may allocate at its place then
 			this.s.zoom = change.zoom ?? 0;
 		if (change.page)
 			this.others.look = unseen();
