@@ -1107,6 +1107,16 @@ only("c++", "resident memory says how much of it is mprof's own, in processes th
   }
 });
 
+only("compiler", "in a small window, the link to resident memory is in reach", async (r) => {
+  const file = join(world.directory, "small.html");
+  await writeFile(file, (await readFile(r.file, "utf8")).replace(/"self_bytes":\d+/g, '"self_bytes":99000000'));
+  const page = await open({ ...r, file }, "", { viewport: { width: 420, height: 600 } }), legend = page.locator("#timeline .legend");
+  assert.match(await legend.innerText(), /mprof's own/);
+  const edges = await legend.evaluate((e) => [e.querySelector("a"), e].map((x) => x.getBoundingClientRect().right));
+  assert.ok(edges[0] <= edges[1], `${edges}`);
+  await page.close();
+});
+
 each("sizes over time, pairs of realloc, calls of threads, suppressions", async (r) => {
   const page = await open(r, "page=sizes&figure=calls"), all = r.said[""], d = await page.evaluate(() => ({ to: +document.querySelector("#timeline input").max }));
   const titles = (where) => page.evaluate((w) => [...document.querySelectorAll(`${w} td[title]`)].map((c) => c.title), where);

@@ -178,7 +178,7 @@ export class Timeline {
 			swatch.style.background = l.color;
 			return el("span", { title: l.help }, swatch, l.name);
 		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), ["resident (RSS)", own].filter(t => t).join(", "))]
-			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident ${[`up to ${bytes(rss)}`, own].filter(t => t).join(", ")}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
+			: this.d.head.totals ? [] : line && rss ? [el("span", { class: "first" }, `resident up to ${bytes(rss)} (see `, el("a", { href: "#page=resident" }, "Resident memory"), `)${own && `, ${own}`}`)] : []));
 		this.draw();
 	}
 
