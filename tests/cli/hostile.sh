@@ -38,6 +38,15 @@ test_hostile_sizes_take_no_memory() {
 	done
 }
 
+test_hostile_number_of_threads() {
+	make_trace log '[(MALLOC, (B, 100, 100, 0))]'
+	printf '\377\377\377\377' | dd of=log bs=1 seek=92 conv=notrunc status=none # header.threads
+	run "$mprof" movie --memory=64M -o x.html log
+	expect_status 0
+	run "$mprof" report --html y.html log
+	expect_status 0
+}
+
 test_hostile_memory_option() {
 	make_trace log '[(MALLOC, (B + (i << 36), 1 << 34, 1 << 34, 0)) for i in range(4)]'
 	run "$mprof" report --memory 1 log

@@ -57,7 +57,7 @@ static int open_recorded(struct films *f, const char *path)
 	if (import_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	f->count = 1;
-	f->threads = thread_titles_make(f->trace, NULL, trace_header(f->trace)->threads);
+	f->threads = thread_titles_of(f->trace);
 	films_title(f->trace, f->title, sizeof(f->title));
 	return STATUS_OK;
 }

@@ -8,6 +8,8 @@
 
 #include "../util/alloc.h"
 
+#define TITLES_MOST 65536u
+
 /* A line feed or tab in a name would look like another row or cell; what prints text shows all
  * other bytes that are not. */
 struct text thread_title(const char *name, uint32_t number)
@@ -37,6 +39,15 @@ struct thread_titles thread_titles_make(const struct trace *t, const uint32_t *n
 		titles.of[i] = must_strdup(thread_title(t ? trace_thread_name(t, one) : "", one).s);
 	}
 	return titles;
+}
+
+struct thread_titles thread_titles_of(const struct trace *t)
+{
+	uint32_t n = trace_header(t)->threads;
+
+	for (n = n < TITLES_MOST ? n : TITLES_MOST; n && !*trace_thread_name(t, n);)
+		n--;
+	return thread_titles_make(t, NULL, n);
 }
 
 void thread_titles_release(struct thread_titles *titles)

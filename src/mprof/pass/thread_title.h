@@ -22,4 +22,7 @@ struct thread_titles {
  * they have none.  The caller releases them.
  */
 struct thread_titles thread_titles_make(const struct trace *t, const uint32_t *number, size_t n);
+/* The same for all threads of a trace, by number - 1, up to the last one with a name.  Few: a
+ * damaged trace may claim any number of threads. */
+struct thread_titles thread_titles_of(const struct trace *t);
 void thread_titles_release(struct thread_titles *titles);
