@@ -18,7 +18,8 @@ static struct html_tree tree;
 static uint32_t last[SITES]; /* by site: its node in the tree */
 static uint64_t sum[VALUE_COUNT][NODES_MOST];
 
-/* Makes a random tree with a few nodes that have no site; most figures are small, so many tie. */
+/* Makes a random tree.  A few nodes have no site; most figures are small, so that many are equal.
+ */
 static void make(uint64_t seed)
 {
 	const struct calltree_options o = { .same = LINE_LINE };

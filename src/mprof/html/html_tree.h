@@ -36,7 +36,7 @@ struct html_tree {
 	/* ---- the sites ---- */
 	uint32_t *stack;		/* of each */
 	uint64_t *figure[HTML_FIGURES]; /* of each: enum profile_value, then enum html_extreme */
-	struct site_error *error;	/* of each; NULL if the figures are no estimates */
+	struct site_error *error;	/* of each; NULL if the figures are exact */
 	size_t sites, room;
 	/* ---- the tree ---- */
 	struct calltree tree; /* without figures; children in the order of the page */

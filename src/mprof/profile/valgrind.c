@@ -240,7 +240,7 @@ bool valgrind_matches(const struct valgrind_steps *s, const struct stacks *stack
 {
 	size_t outer = path->all;
 
-	/* One operator new calls another.  If the allocator has them, there is no such line. */
+	/* One form of operator new calls another.  Those of an allocator are not in the stack. */
 	while (outer && is_new(path->line[outer - 1]))
 		outer--;
 	return fits_lines(s, stacks, path, path->all, 0) ||
