@@ -136,6 +136,10 @@ struct mprof_process_entry {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 
+/* header.waiting and header.examiner */
+#define MPROF_WAITING_CLAIMED 0x80000000u /* the process is about to wait */
+#define MPROF_EXAMINER_GONE   UINT32_MAX
+
 #define MPROF_PROCESS_TABLE 896u
 #define MPROF_FREE_SLOTS    896u
 
@@ -181,7 +185,13 @@ struct mprof_file_header {
 	uint64_t pauses; /* profile: times that it was paused, since the start or the last clear */
 	uint64_t cleared_ticks; /* profile: the last clear; older heap totals are void */
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0 if empty */
-	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
+	/* record --reach (FORMAT.md 7.6): a process that ends waits until mprof has examined it. */
+	uint32_t examiner;   /* mprof counts up while it is there to do so; 0: it is not yet */
+	uint32_t waiting;    /* number of the process that waits; 0 = none */
+	int32_t waiting_tid; /* its thread that waits */
+	uint32_t waiting_pad;
+	uint64_t waiting_exit; /* address of libc's exit() there */
+	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 264u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
@@ -230,6 +240,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_SYSTEM,	 /* struct mprof_system array */
 	MPROF_EXTENT_TIMES,	 /* struct mprof_times of one thread; mapped and live */
 	MPROF_EXTENT_OWN,	 /* struct mprof_page_run: memory of the library in a process */
+	MPROF_EXTENT_REACH,	 /* struct mprof_reach, rows and roots */
 	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 
@@ -288,6 +299,47 @@ struct mprof_times {
 	struct mprof_times_fn fn[MPROF_FN_MAX];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_times) == 1088, "on-disk layout");
+
+/*
+ * Which of its live blocks a process could still reach when mprof examined it, FORMAT.md section
+ * 7.6.  Rows and roots follow, then `text` bytes of strings.
+ */
+#define MPROF_REACH_ROWS \
+	65536u /* at most, those with the most unreachable bytes, then with the most */
+struct mprof_reach {
+	uint64_t ticks; /* when it was examined */
+	uint32_t rows, roots;
+	uint64_t blocks, bytes; /* all live blocks that were examined */
+	uint32_t text;		/* bytes of strings, each with its NUL */
+	uint32_t image;		/* of the process, whose stacks these are */
+	uint64_t left_out;	/* own blocks of stacks that have no row: there were too many */
+};
+/* The process's own blocks of one stack. */
+struct mprof_reach_row {
+	uint32_t stack; /* number of the stack in its process; 0 = unknown */
+	uint32_t root;	/* index + 1 of the root that most reachable bytes depend on; 0 = none */
+	uint64_t blocks, bytes;				/* all of them */
+	uint64_t unreachable_blocks, unreachable_bytes; /* no pointer led to them ... */
+	uint64_t below_blocks, below_bytes; /* ... of these, blocks that another one points to */
+};
+enum mprof_reach_kind {
+	MPROF_REACH_VARIABLE = 1, /* address: of the variable in its object, without the bias */
+	MPROF_REACH_THREAD,	  /* thread-local memory of the thread `tid` */
+	MPROF_REACH_STACK,	  /* its stack or registers */
+	MPROF_REACH_MAPPED,	  /* memory that the program mapped; address */
+	MPROF_REACH_BEHIND,
+};
+/* Where the first pointer was. */
+struct mprof_reach_root {
+	uint64_t address;
+	uint32_t kind; /* enum mprof_reach_kind */
+	int32_t tid;
+	uint32_t path; /* VARIABLE: offset of the path of its object in the strings */
+	uint32_t reserved;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_reach) == 48, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_reach_row) == 56, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_reach_root) == 24, "on-disk layout");
 
 /*
  * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with the
@@ -520,9 +572,11 @@ enum mprof_fact_what {
 	MPROF_FACT_ATTACHED, /* it ran already when recording began */
 	MPROF_FACT_DETACHED, /* mprof ended the recording, and it runs on */
 	MPROF_FACT_HUGE, /* mprof saw it: huge_pages pages of its memory were parts of huge ones */
-	MPROF_FACT_TOGETHER, /* process 0: how processes of the run had together_bytes in memory,
-				pages that they share counted once */
-	MPROF_FACT_OUTLIVED, /* mprof saw that it still ran when the program had ended */
+	MPROF_FACT_TOGETHER,   /* process 0: how processes of the run had together_bytes in memory,
+				  pages that they share counted once */
+	MPROF_FACT_OUTLIVED,   /* mprof saw that it still ran when the program had ended */
+	MPROF_FACT_UNEXAMINED, /* mprof could not examine its memory (--reach), for the reason why=
+				*/
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_exec_how { MPROF_EXEC_DENIED = 1, MPROF_EXEC_OUT_OF_REACH };

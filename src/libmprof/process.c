@@ -210,6 +210,7 @@ static void process_ending(int status)
 	mp_times_look();
 	mp_variables_look();
 	mp_fact_end(status);
+	mp_examined_wait();
 }
 
 void mp_process_detached(void)

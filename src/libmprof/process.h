@@ -26,6 +26,11 @@ void mp_process_detached(void);
 /* Writes what this thread holds; nothing in a vfork child, or while the thread records a call. */
 void mp_process_flush(void);
 
+/* ---- examined.c ---- */
+
+/* REACH: waits until mprof has examined the memory of this process, which ends. */
+void mp_examined_wait(void);
+
 /* ---- dumps.c ---- */
 
 void mp_dumps_start(void);

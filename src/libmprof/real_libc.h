@@ -28,6 +28,7 @@ int mallopt(int parameter, int value); /* of <malloc.h>, which the library does 
 	X(fexecve)            \
 	X(posix_spawn)        \
 	X(posix_spawnp)       \
+	X(exit)               \
 	X(quick_exit)         \
 	X(wait)               \
 	X(waitpid)            \

@@ -102,6 +102,10 @@ static const struct option_row options[] = {
 	OPTION_KEY("touched", "BYTES", keys, TOUCHED,
 		   "Record how much of each freed block was used, if it has at least BYTES [16384]",
 		   .otherwise = "16384"),
+	OPTION_KEY_SET(
+	    "reach", keys, REACH, 1,
+	    "As each process ends, find out which of its blocks no pointer leads to, and "
+	    "what holds the others, for mprof report leaks"),
 	OPTION_KEY("log-qty", "RECORDS", keys, LOG_QTY,
 		   "Grow the file in steps of this many records"),
 	OPTION_KEY("cache-qty", "RECORDS", keys, CACHE_QTY,
@@ -140,6 +144,12 @@ static int check(void *options, struct error *err)
 	if (last && (o->keys.given[CONF_BUDGET] || o->keys.given[CONF_OVERHEAD]))
 		return fail(err, -EINVAL, "--last and %s: choose one",
 			    o->keys.given[CONF_BUDGET] ? "--budget" : "--overhead");
+	if (o->keys.given[CONF_REACH] &&
+	    (last || o->keys.given[CONF_BUDGET] || o->keys.given[CONF_OVERHEAD]))
+		return fail(err, -EINVAL, "--reach and %s: choose one; --reach needs every call",
+			    last			 ? "--last"
+			    : o->keys.given[CONF_BUDGET] ? "--budget"
+							 : "--overhead");
 	return run_keys_check(&o->keys, o->argv,
 			      "no program given; for example: mprof record -- ls -l", err);
 }

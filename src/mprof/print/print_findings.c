@@ -211,6 +211,19 @@ static void put_left_by(const struct finding *f, FILE *out)
 		    format_bytes(f->peak).s);
 }
 
+static void put_reachable(const struct finding *f, FILE *out)
+{
+	if (!f->examined)
+		return;
+	if (*f->holder.text)
+		fprintf(out, "; held by %s", f->holder.text);
+	if (f->unreachable && f->unreachable < f->blocks)
+		fprintf(out, "; no pointer led to %s of them at the end",
+			format_count(f->unreachable).s);
+	else if (f->unreachable)
+		fprintf(out, "; no pointer led to %s at the end", f->blocks == 1 ? "it" : "them");
+}
+
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s%s %s%s%s", f->about ? "About " : "", format_bytes(f->part).s,
@@ -221,6 +234,7 @@ static void put_leak(const struct finding *f, size_t most, FILE *out)
 	put_left_by(f, out);
 	fputs(": ", out);
 	put_blocks(f, f->blocks, most, out);
+	put_reachable(f, out);
 }
 
 static void put_hot(const struct finding *f, size_t most, FILE *out)

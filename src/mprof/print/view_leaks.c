@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../profile/leaks.h"
+#include "../profile/reachable.h"
 #include "../profile/suppressions.h"
 #include "flat_view.h"
 #include "json_rows.h"
@@ -25,7 +26,15 @@ static bool runs_still(const struct profile *p)
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
-	if (r->sorted || !leaks_know_growth(r->profile))
+	if (r->sorted)
+		return NULL;
+	if (r->profile->reachable && g->v->unreachable_calls)
+		return "Unreachable: no pointer led to these blocks";
+	if (r->profile->reachable)
+		return reachable_knows(r->profile->reachable, g->stack)
+			   ? "Reachable: pointers still led to these blocks"
+			   : "Not examined: their process did not end by itself";
+	if (!leaks_know_growth(r->profile))
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
 		return "Growing only for a short time, slightly, or no longer";
@@ -68,6 +77,30 @@ static void put_growth(struct long_text *t, size_t n, const struct sites *s,
 			 flat_moment(walk_ns(s->walk, ticks)).s);
 }
 
+/* Which blocks were unreachable, or what held them. */
+static void put_reachable(struct long_text *t, size_t n, const struct profile *p,
+			  const struct profile_group *g)
+{
+	const struct site_values *v = g->v;
+	struct reachable_holder holder;
+
+	if (!v->unreachable_calls) {
+		holder = reachable_holder(p->reachable, p->sym, g->stack);
+		if (*holder.text)
+			snprintf(t->s + n, sizeof(t->s) - n, "; held by %s", holder.text);
+		return;
+	}
+	if (v->unreachable_calls < v->leaked_calls)
+		n += (size_t)snprintf(t->s + n, sizeof(t->s) - n, "; %s unreachable (%s)",
+				      format_count(v->unreachable_calls).s,
+				      format_bytes(v->unreachable_bytes).s);
+	else
+		n += (size_t)snprintf(t->s + n, sizeof(t->s) - n, "; unreachable");
+	if (v->below_calls)
+		snprintf(t->s + n, sizeof(t->s) - n, ", %s of them through another one",
+			 format_count(v->below_calls).s);
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
@@ -98,6 +131,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 	else
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; kept since %s",
 			 flat_moment(leak.since_ns).s);
+	if (r->profile->reachable)
+		put_reachable(&t, strlen(t.s), r->profile, g);
 	return t;
 }
 
@@ -181,6 +216,50 @@ static void print_none(const struct profile *p, FILE *out)
 	fprintf(out, " freed%s.\n", p->suppressed_calls ? ", except suppressed ones" : "");
 }
 
+/* How many groups have blocks of which no process was examined? */
+static size_t count_unknown(const struct profile *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->groups; i++)
+		n += p->group[i].v->leaked_calls &&
+		     !reachable_knows(p->reachable, p->group[i].stack);
+	return n;
+}
+
+/* Which blocks were reachable, or why that is unknown. */
+static void print_reachable(const struct profile *p, FILE *out)
+{
+	const char *whose = p->walk.heap.processes > 1 ? "their" : "the";
+	const struct site_values *v = &p->total;
+	const char *why = reachable_why_not(p->trace);
+
+	if (p->reachable && v->unreachable_calls)
+		fprintf(out, "No pointer led to %s%s of them, %s, when %s process ended.\n",
+			reachable_is_part(p->reachable) ? "at least " : "",
+			format_count(v->unreachable_calls).s, format_exact(v->unreachable_bytes).s,
+			whose);
+	else if (p->reachable)
+		fprintf(out, "Pointers led to all %s when %s process ended.\n",
+			count_unknown(p) ? "that were examined" : "of them", whose);
+	if (*why)
+		fprintf(out, "A process could not be examined: %s.\n", why);
+	else if (!p->reachable && reachable_was_requested(p->trace))
+		fputs("Which of them no pointer led to is unknown: no process has ended by "
+		      "itself.\n",
+		      out);
+}
+
+/* Tells the way to it, where there is one. */
+static void suggest_reachable(const struct profile *p, FILE *out)
+{
+	if (!p->reachable && !p->sites.totals.read && !trace_source(p->trace) &&
+	    !p->header->dropped_ticks && !reachable_was_requested(p->trace))
+		fputs("Which of them no pointer led to, and what held the others: mprof record "
+		      "--reach\n",
+		      out);
+}
+
 static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
@@ -207,6 +286,7 @@ static void text(struct view_request *r, FILE *out)
 		: tree_left_open(&p->tree, &p->walk.heap) || log_end ? "live at the end"
 								     : "never freed",
 		format_exact(p->total.leaked_bytes).s);
+	print_reachable(p, out);
 	if (only_sum_grows(p))
 		fputs("No row grew to the end by itself, but their sum did.\n", out);
 	flat_view_text(&flat, r, out);
@@ -217,6 +297,7 @@ static void text(struct view_request *r, FILE *out)
 		    "lacks.\n"
 		    "  What grows: mprof profile\n",
 		    out);
+	suggest_reachable(p, out);
 	text_growth(&p->tree, p->header, out);
 }
 

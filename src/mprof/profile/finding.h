@@ -2,6 +2,7 @@
 /* finding.h - one finding: see findings.h. */
 #pragma once
 
+#include "reachable.h"
 #include "../pass/growth.h"
 #include "../sym/sym.h"
 
@@ -77,10 +78,13 @@ struct finding {
 			    * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
 	bool one_by_one;   /* LEAK: processes left it one after another */
 	bool ended_before; /* LEAK: processes that left it ended, not in a fork, before the run */
-	struct growth_site grown; /* GROWN */
-	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */
-	bool runs;		  /* and the program still runs; set by overview_runs() */
-	bool cut;		  /* PEAK, LEAK: analysis_is_cut */
+	bool examined;	   /* LEAK: pointers were followed (reachable.h) ... */
+	uint64_t unreachable;		/* ... and led to all but so many of its blocks */
+	struct reachable_holder holder; /* ... from there, if to all; or "" */
+	struct growth_site grown;	/* GROWN */
+	bool interrupted;		/* PEAK, LEAK: analysis_interrupted */
+	bool runs;			/* and the program still runs; set by overview_runs() */
+	bool cut;			/* PEAK, LEAK: analysis_is_cut */
 	bool about;	  /* PEAK, LEAK: its part is an estimate that may be wrong by half */
 	bool reduced;	  /* the file has not all of its calls, so it cannot be replayed */
 	bool beside;	  /* from the totals of a file that has calls, too */

@@ -155,6 +155,9 @@ void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_
 	for (EACH_SITE(s, function, i))
 		if (s->part[i]) {
 			sites_site(s->sites, i, &site);
+			site.v.leaked_calls = site.v.live_calls;
+			site.v.leaked_bytes = site.v.live_bytes;
+			reachable_count(s->names->reachable, &site);
 			site_values_add(v, &site.v);
 		}
 }

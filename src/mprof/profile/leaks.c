@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* leaks.c - evidence of a leak. */
 #include "leaks.h"
+#include "reachable.h"
 
 #include "../util/order.h"
 
@@ -114,6 +115,9 @@ bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 
 ORDER_IN(by_weight, struct profile_group, struct profile,
 	 COMPARE(!x->v->leaked_calls, !y->v->leaked_calls)
+	     ?: COMPARE(!x->v->unreachable_calls, !y->v->unreachable_calls)
+	     ?: FALLING(v->unreachable_bytes)
+	     ?: COMPARE(reachable_knows(in->reachable, y->stack), reachable_knows(in->reachable, x->stack))
 	     ?: COMPARE(leak_matters_most(in, y), leak_matters_most(in, x))
 	     ?: FALLING(v->leaked_bytes) ?: RISING(stack) ?: RISING(part))
 

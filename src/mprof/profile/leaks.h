@@ -41,7 +41,7 @@ unsigned leak_rises(const uint64_t live[SITE_EPOCHS], unsigned *last);
 bool leaks_know_growth(const struct profile *p);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
-/* Sorts groups: those with leaks first, of these the ones that matter most; then the most bytes
- * first. */
+/* Sorts groups: those with leaks first, of these those with unreachable blocks, then the ones that
+ * matter most; then the most bytes first. */
 void leaks_rank(struct profile *p);
 const char *leak_kind_name(enum leak_kind kind);

@@ -14,6 +14,7 @@
 #include "../pass/site_totals.h"
 #include "grouping.h"
 #include "paths.h"
+#include "reachable.h"
 #include "suppressions.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
@@ -234,6 +235,7 @@ static void find_leaks(struct profile *p, struct site *site)
 	if (!x) {
 		v->leaked_calls = v->live_calls;
 		v->leaked_bytes = v->live_bytes;
+		reachable_count(p->reachable, site);
 		return;
 	}
 	x->calls += v->live_calls;
@@ -264,6 +266,9 @@ static void select_sites(struct profile *p)
 	if (p->sites.options.only) {
 		p->sites.total.leaked_calls = p->total.leaked_calls;
 		p->sites.total.leaked_bytes = p->total.leaked_bytes;
+		p->sites.total.unreachable_calls = p->total.unreachable_calls;
+		p->sites.total.unreachable_bytes = p->total.unreachable_bytes;
+		p->sites.total.below_calls = p->total.below_calls;
 		p->total = p->sites.total;
 	}
 	p->sites.count = p->count;
@@ -346,6 +351,7 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 	if (!p->stacks)
 		return fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path);
 	p->has_stacks = p->stacks->definitions > 0;
+	p->reachable = reachable_read(t, o->sites.filter.process);
 	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
 	if (ret < 0)
 		return ret;
@@ -368,6 +374,7 @@ static size_t only(const struct profile_options *o)
 		[VALUE_RSS] = offsetof(struct site_values, rss_calls) + 1,
 		[VALUE_LIVE] = offsetof(struct site_values, live_calls) + 1,
 		[VALUE_LEAKED] = offsetof(struct site_values, live_calls) + 1,
+		[VALUE_UNREACHABLE] = offsetof(struct site_values, live_calls) + 1,
 		[VALUE_TEMPORARY] = offsetof(struct site_values, temporary_calls) + 1,
 	};
 	const bool all =
@@ -551,6 +558,7 @@ void profile_release(struct profile *p)
 		walk_release(&p->walk);
 	groups_end(p);
 	tree_release(&p->tree);
+	reachable_release(p->reachable);
 	hash_release(&p->kept);
 	if (p->paths)
 		paths_release(p->paths);

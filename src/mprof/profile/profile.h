@@ -119,6 +119,7 @@ struct profile {
 	struct sym *sym;
 	struct grouping *grouping;	    /* of profile_groups.c, while they are found */
 	struct suppressions *suppressions;  /* with what each suppressed */
+	struct reachable *reachable;	    /* NULL: memory was not examined */
 	struct hash kept;		    /* by stack: what profile_kept found */
 	uint8_t *may_keep, *frame_may_keep; /* by node, by frame: enum may_keep of profile.c */
 	struct profile_paths *paths;	    /* cache, and what --function and others match */

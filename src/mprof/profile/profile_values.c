@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "reachable.h"
 
 #define UNIT_CALLS "calls"
 #define UNIT_BYTES "bytes"
@@ -132,6 +133,11 @@ int profile_value_check(const struct trace *t, enum profile_value value, struct 
 		    err, -EINVAL,
 		    "'%s' contains samples: '%s' needs mprof profile without --sample, or a trace",
 		    trace_path(t), profile_value_name(value));
+	if (value == VALUE_UNREACHABLE && !reachable_is_known(t))
+		return fail(err, -EINVAL,
+			    "'%s' does not say what is unreachable: record with mprof record "
+			    "--reach",
+			    trace_path(t));
 	if (trace_has_events(t) || profile_value_of_totals(value))
 		return 0;
 	if (!memcmp(trace_header(t)->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))

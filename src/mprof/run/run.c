@@ -260,7 +260,8 @@ static char *make_file(struct session *s, struct error *err)
 		print_id(earlier, t->run_id);
 	if (asprintf(&variable, "MPROF_RUN=%s%s%s:%s", id, *earlier ? "-" : "", earlier, t->path) >=
 		0 &&
-	    !sampler_start(&s->sampler, t->path, s->id, watches(s, magic), err))
+	    !sampler_start(&s->sampler, t->path, s->id, watches(s, magic),
+			   *conf_get(&s->plan->conf, CONF_REACH) == '1', err))
 		return variable;
 	free(variable);
 	return NULL;

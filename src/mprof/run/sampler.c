@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../util/now.h"
+#include "examiner.h"
 #include "process.h"
 #include "resident.h"
 
@@ -78,6 +79,7 @@ struct sampler {
 	struct oom_kills kills;
 	uint64_t kills_ticks; /* when it counted them */
 	int64_t group_ns;     /* when it read the program's group */
+	struct examiner examiner;
 };
 
 static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
@@ -367,6 +369,10 @@ static bool wait_for_stop(struct sampler *s, int64_t pause)
 	struct timespec t = { until / 1000000000, until % 1000000000 };
 	bool stop;
 
+	if (s->examiner.on && s->file.fd >= 0) {
+		examiner_wait(&s->examiner, &s->file, s->path, until);
+		t = (struct timespec){ 0, 0 };
+	}
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop &&
 	       pthread_cond_clockwait(&s->wake, &s->lock, CLOCK_MONOTONIC, &t) != ETIMEDOUT)
@@ -386,6 +392,7 @@ static void *run_thread(void *arg)
 		;
 	if (s->file.fd < 0)
 		append_open(&s->file, s->path, s->run_id);
+	examiner_end(&s->examiner);
 	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
 		flush_samples(s, &s->watched[i]);
 	/* The program may have ended before the first round. */
@@ -432,7 +439,7 @@ static int start_thread(struct sampler *s)
 }
 
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  enum sampler_what what, struct error *err)
+		  enum sampler_what what, bool reach, struct error *err)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int code = -ENOMEM;
@@ -446,6 +453,7 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 	s->watched = calloc(MPROF_PROCESS_TABLE, sizeof(*s->watched));
 	s->file.fd = -1;
 	s->what = what;
+	s->examiner.on = reach;
 	s->start_ns = now_ns(CLOCK_MONOTONIC);
 	oom_kills_more(&s->kills, getpid());
 	memcpy(s->run_id, run_id, sizeof(s->run_id));
@@ -465,6 +473,7 @@ void sampler_stop(struct sampler *s, struct append *file)
 	s->stop = true;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
+	examiner_stop(&s->examiner);
 	pthread_join(s->thread, NULL);
 	*file = s->file;
 	release(s);

@@ -25,10 +25,10 @@ enum sampler_what {
 
 /*
  * Starts the thread, which also opens the file, so that it can be restored if it is deleted.
- * Copies path and run_id.
+ * Copies path and run_id.  reach: it examines the memory of each process that ends.
  */
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  enum sampler_what what, struct error *err);
+		  enum sampler_what what, bool reach, struct error *err);
 
 /*
  * Ends the thread and writes its buffered samples.  The caller gets the open file (fd -1 if none

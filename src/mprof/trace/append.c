@@ -223,6 +223,7 @@ struct mprof_process_entry append_process(const struct append *a, size_t i)
 	e.pid = live->pid;
 	e.start_time = live->start_time;
 	e.state = live->state;
+	e.image = live->image;
 	e.status = live->status;
 	memcpy(e.lost, (const void *)live->lost, sizeof(e.lost));
 	e.self_bytes = live->self_bytes;

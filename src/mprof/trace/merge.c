@@ -34,16 +34,26 @@ static void sift_down(struct trace *t, size_t i)
 	heap[i] = moving;
 }
 
+static bool is_chosen(const struct trace *t, uint32_t process)
+{
+	for (size_t i = 0; i < t->chosen_n; i++)
+		if (t->chosen[i] == process)
+			return true;
+	return !t->chosen_n;
+}
+
 void merge_start(struct trace *t)
 {
-	t->heap_n = t->streams;
+	t->heap_n = 0;
 	for (size_t i = 0; i < t->streams; i++) {
 		struct stream *s = &t->stream[i];
 
 		s->next = s->first;
 		s->pos = s->end = NULL;
-		t->heap[i].key = (t->chunk[s->first].first_ticks & MPROF_TICKS_MASK) << 2;
-		t->heap[i].stream = (uint32_t)i;
+		if (!is_chosen(t, t->chunk[s->first].process))
+			continue;
+		t->heap[t->heap_n].key = (t->chunk[s->first].first_ticks & MPROF_TICKS_MASK) << 2;
+		t->heap[t->heap_n++].stream = (uint32_t)i;
 	}
 	for (size_t i = t->heap_n / 2; i-- > 0;)
 		sift_down(t, i);

@@ -114,6 +114,8 @@ struct trace {
 	struct stacks_read *stacks;
 	struct stream *stream;
 	size_t streams;
+	const uint32_t *chosen; /* trace_choose_processes() */
+	size_t chosen_n;
 	struct merge_entry *heap;
 	size_t heap_n;
 
@@ -146,6 +148,8 @@ struct trace {
 	struct trace_times *times;
 	size_t times_n, times_room;
 	size_t uses, uses_room;
+	struct trace_reach *reach;
+	size_t reaches, reaches_room;
 	struct trace_misuse *misuse;
 	size_t misuses, misuses_room;
 	struct guarded_record *guarded;

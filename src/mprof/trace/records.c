@@ -361,6 +361,49 @@ static void take_times(struct trace *t, const struct extent *x)
 		    (struct trace_times){ times, x->head.thread };
 }
 
+static bool reach_is_good(const struct trace_reach *r, uint64_t bytes)
+{
+	const struct mprof_reach *h = r->head;
+
+	if (bytes < sizeof(*h) + h->rows * sizeof(*r->row) + h->roots * sizeof(*r->root) + h->text)
+		return false;
+	for (uint32_t i = 0; i < h->rows; i++)
+		if (r->row[i].root > h->roots || r->row[i].unreachable_blocks > r->row[i].blocks ||
+		    r->row[i].unreachable_bytes > r->row[i].bytes ||
+		    r->row[i].below_blocks > r->row[i].unreachable_blocks ||
+		    r->row[i].below_bytes > r->row[i].unreachable_bytes)
+			return false;
+	for (uint32_t i = 0; i < h->roots; i++)
+		if (!r->root[i].kind || r->root[i].kind >= MPROF_REACH_BEHIND ||
+		    (r->root[i].kind == MPROF_REACH_VARIABLE && r->root[i].path >= h->text))
+			return false;
+	return !h->text || !r->text[h->text - 1];
+}
+
+/* Takes the last one of an image: extents are in the order of the file. */
+static void take_reach(struct trace *t, const struct extent *x)
+{
+	struct trace_reach r = { .process = x->head.process };
+
+	r.head = records_payload(t, x, sizeof(*r.head));
+	if (!r.head)
+		return;
+	r.image = r.head->image;
+	r.row = (const struct mprof_reach_row *)(r.head + 1);
+	r.root = (const struct mprof_reach_root *)(r.row + r.head->rows);
+	r.text = (const char *)(r.root + r.head->roots);
+	if (!reach_is_good(&r, x->bytes)) {
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+		return;
+	}
+	for (size_t i = t->reaches; i-- > 0;)
+		if (t->reach[i].process == r.process && t->reach[i].image == r.image) {
+			t->reach[i] = r;
+			return;
+		}
+	*GROW_ONE(t->reach, t->reaches, t->reaches_room) = r;
+}
+
 static void take_misuse(struct trace *t, const struct extent *x)
 {
 	const struct mprof_misuse *m = records_payload(t, x, sizeof(*m));
@@ -444,6 +487,7 @@ void records_take(struct trace *t, const struct extent *x)
 		[MPROF_EXTENT_OWN] = take_own,
 		[MPROF_EXTENT_STACK_USE] = take_stack_use,
 		[MPROF_EXTENT_TIMES] = take_times,
+		[MPROF_EXTENT_REACH] = take_reach,
 		[MPROF_EXTENT_MISUSE] = take_misuse,
 		[MPROF_EXTENT_GUARDED] = take_guarded,
 		[MPROF_EXTENT_COUNTS] = take_counts,
@@ -693,6 +737,7 @@ void records_free(struct trace *t)
 	free(t->variables);
 	free(t->use);
 	free(t->times);
+	free(t->reach);
 	free(t->misuse);
 	free(t->guarded);
 	free(t->peak);
@@ -718,6 +763,7 @@ LIST(system, struct mprof_system, system, systems)
 LIST(variables, struct trace_residency, variables, variables_n)
 LIST(stack_uses, struct trace_stack_use, use, uses)
 LIST(times, struct trace_times, times, times_n)
+LIST(reaches, struct trace_reach, reach, reaches)
 LIST(misuses, struct trace_misuse, misuse, misuses)
 LIST(peaks, struct trace_peak, peak, peaks)
 

@@ -336,6 +336,13 @@ void trace_rewind(struct trace *t)
 		t->source.rewind(t->source.self);
 }
 
+void trace_choose_processes(struct trace *t, const uint32_t *process, size_t n)
+{
+	t->chosen = process;
+	t->chosen_n = n;
+	trace_rewind(t);
+}
+
 void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events)
 {
 	if (t->packed)

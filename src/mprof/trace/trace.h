@@ -148,6 +148,15 @@ struct trace_stack_use {
 	uint32_t intervals;
 };
 
+/* Which of its live blocks a process could reach when it was examined: checked against the size. */
+struct trace_reach {
+	uint32_t process, image;
+	const struct mprof_reach *head;
+	const struct mprof_reach_row *row; /* head->rows */
+	const struct mprof_reach_root *root;
+	const char *text;
+};
+
 /* How long some calls of a thread took. */
 struct trace_times {
 	const struct mprof_times *x;
@@ -269,6 +278,9 @@ size_t trace_next(struct trace *t, struct event *events, size_t n);
  * its end. Otherwise it is 0.
  */
 bool trace_names_blocks(const struct trace *t);
+/* In a trace that is not compressed: reads only events of these processes from now on, from the
+ * first one.  The list lives as long as the trace. */
+void trace_choose_processes(struct trace *t, const uint32_t *process, size_t n);
 /* Goes back to the first event. */
 void trace_rewind(struct trace *t);
 
@@ -355,6 +367,8 @@ size_t trace_variables(const struct trace *t, const struct trace_residency **r);
 /* Returns stack uses of all processes, in the order of process, image and thread. */
 size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses);
 size_t trace_times(const struct trace *t, const struct trace_times **times);
+/* Returns the latest examination of each image of a process that was examined. */
+size_t trace_reaches(const struct trace *t, const struct trace_reach **reaches);
 /* Returns errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
 bool trace_is_guarded(const struct trace *t); /* is the file of that MODE? */

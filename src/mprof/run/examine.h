@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * examine.h - finds out which live blocks a process can still reach, and writes that to the run's
+ * file.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "../trace/append.h"
+#include "../util/error.h"
+
+struct examine {
+	struct append *file;
+	const char *path;	       /* of the file */
+	struct mprof_process_entry of; /* the process */
+	pid_t waiting;		       /* the thread that waits in exit(); 0: none does */
+	uint64_t exit_at;	       /* address of exit() there */
+	void (*alive)(void *context);  /* called now and then; may be NULL */
+	void *context;
+};
+
+/*
+ * Stops the process meanwhile.  0, or -errno with one sentence in *err.  Without memory it ends
+ * mprof, so it should run in a process of its own.
+ */
+int examine_process(const struct examine *x, struct error *err);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * stopped.c - see stopped.h.
+ *
+ * PTRACE_SEIZE does not stop a thread, PTRACE_INTERRUPT does; threads that are created meanwhile
+ * are found by reading the list again until it has no new ones.
+ */
+#include "stopped.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../util/alloc.h"
+#include "../util/now.h"
+
+#define STOP_NS 500000000 /* until a thread has stopped, if it does */
+#define ROUNDS	20u	  /* readings of the list of threads, at most */
+
+#if defined(__x86_64__)
+
+static void restart_call(struct stopped_thread *t)
+{
+	struct user_regs_struct *r = (void *)t->word;
+
+	/* Such as epoll_wait(), which fails with EINTR as if a handler had run. */
+	if ((int64_t)r->orig_rax < 0 || r->rax != (uint64_t)-EINTR || t->signal)
+		return;
+	r->rax = r->orig_rax;
+	r->rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
+	ptrace(PTRACE_SETREGS, t->tid, NULL, r);
+}
+
+static void take_pointers(struct stopped_thread *t)
+{
+	const struct user_regs_struct *r = (const void *)t->word;
+
+	t->sp = r->rsp;
+	t->thread_pointer = r->fs_base;
+}
+
+#elif defined(__aarch64__)
+
+static void restart_call(struct stopped_thread *t)
+{
+	(void)t;
+}
+
+static void take_pointers(struct stopped_thread *t)
+{
+	const struct user_regs_struct *r = (const void *)t->word;
+	struct iovec io = { &t->thread_pointer, sizeof(t->thread_pointer) };
+
+	t->sp = r->sp;
+	if (ptrace(PTRACE_GETREGSET, t->tid, 0x401 /* NT_ARM_TLS */, &io))
+		t->thread_pointer = 0;
+}
+
+#else
+
+static void restart_call(struct stopped_thread *t)
+{
+	(void)t;
+}
+
+static void take_pointers(struct stopped_thread *t)
+{
+	t->sp = t->thread_pointer = 0;
+}
+
+#endif
+
+static int read_registers(struct stopped_thread *t)
+{
+	struct iovec io = { t->word, sizeof(t->word) };
+
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &io))
+		return -errno;
+	t->words = io.iov_len / sizeof(t->word[0]);
+	take_pointers(t);
+	return 0;
+}
+
+/* -ETIMEDOUT: it does not stop yet; -ESRCH: it is gone. */
+static int wait_stop(struct stopped_thread *t)
+{
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + STOP_NS;
+	int status;
+
+	for (;;) {
+		const pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+		if (got < 0 || (got == t->tid && !WIFSTOPPED(status)))
+			return -ESRCH;
+		if (got == t->tid) {
+			t->signal = status >> 16 ? 0 : WSTOPSIG(status);
+			return 0;
+		}
+		if (now_ns(CLOCK_MONOTONIC) > until)
+			return -ETIMEDOUT;
+		usleep(50);
+	}
+}
+
+static bool has(const struct stopped *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->threads; i++)
+		if (s->thread[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int stop_thread(struct stopped *s, pid_t tid)
+{
+	struct stopped_thread *t;
+	int ret;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == ESRCH ? 0 : -errno;
+	t = GROW_ONE(s->thread, s->threads, s->room);
+	t->tid = tid;
+	ret = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : wait_stop(t);
+	if (!ret)
+		ret = read_registers(t);
+	if (ret == -ETIMEDOUT) {
+		s->all = false; /* it stays in the list, so that it is let go */
+		return 0;
+	}
+	if (ret)
+		s->threads--; /* it has just ended */
+	return 0;
+}
+
+/* Stops those that are new; returns how many, or -errno. */
+static int stop_more(struct stopped *s)
+{
+	char path[64];
+	struct dirent *e;
+	int n = 0, ret = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
+	dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while (!ret && (e = readdir(dir))) {
+		if (*e->d_name == '.' || has(s, atoi(e->d_name)))
+			continue;
+		ret = stop_thread(s, atoi(e->d_name));
+		n++;
+	}
+	closedir(dir);
+	return ret ? ret : n;
+}
+
+int stopped_begin(struct stopped *s, pid_t pid)
+{
+	int ret = 1;
+
+	*s = (struct stopped){ .pid = pid, .all = true };
+	for (unsigned i = 0; i < ROUNDS && ret > 0; i++)
+		ret = stop_more(s);
+	if (ret > 0)
+		s->all = false; /* it creates them faster than they can be stopped */
+	if (ret >= 0 && s->threads)
+		return 0;
+	stopped_end(s);
+	return ret < 0 ? ret : -ESRCH;
+}
+
+void stopped_end(struct stopped *s)
+{
+	for (size_t i = 0; i < s->threads; i++) {
+		struct stopped_thread *t = &s->thread[i];
+
+		if (t->words)
+			restart_call(t);
+		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
+	}
+	free(s->thread);
+	*s = (struct stopped){ .pid = s->pid };
+}
+
+size_t stopped_read(const struct stopped *s, uint64_t at, void *to, size_t bytes)
+{
+	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
+	const ssize_t n = process_vm_readv(s->pid, &here, 1, &there, 1, 0);
+
+	return n > 0 ? (size_t)n : 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * stopped.h - stops all threads of another process, to read its memory while nothing changes it.
+ *
+ * By ptrace(2), so the same thread must stop, read and continue.  A system call that was
+ * interrupted is restarted, by the kernel or here.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STOPPED_WORDS 40u /* registers of a thread: 27 on x86-64, 34 on aarch64 */
+
+struct stopped_thread {
+	pid_t tid;
+	int signal; /* that it was about to get; 0 = none */
+	uint64_t sp, thread_pointer;
+	uint64_t word[STOPPED_WORDS]; /* its general registers */
+	size_t words;
+};
+
+struct stopped {
+	pid_t pid;
+	struct stopped_thread *thread;
+	size_t threads, room;
+	bool all; /* every thread has been stopped */
+};
+
+/*
+ * 0, or -errno: -EPERM if the system does not allow it, -ESRCH if the process is gone.  Then all
+ * threads run on.  Threads that wait for a disk and do not stop in time run on, and `all` is false.
+ */
+int stopped_begin(struct stopped *s, pid_t pid);
+/* Lets the threads run on. */
+void stopped_end(struct stopped *s);
+
+/* Reads memory; returns how many bytes, from the first on, could be read. */
+size_t stopped_read(const struct stopped *s, uint64_t at, void *to, size_t bytes);
