@@ -111,7 +111,8 @@ void reachable_count(const struct reachable *r, struct site *site)
 
 	if (!s || !s->sums.unreachable_blocks)
 		return;
-	if (s->sums.unreachable_blocks == s->sums.blocks && !s->sums.below_blocks) {
+	if (s->sums.unreachable_blocks == s->sums.blocks && !s->sums.below_blocks &&
+	    v->leaked_calls < s->sums.blocks) {
 		v->unreachable_calls = v->leaked_calls;
 		v->unreachable_bytes = v->leaked_bytes;
 	} else if (v->leaked_calls >= s->sums.blocks) {

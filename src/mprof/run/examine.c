@@ -58,6 +58,18 @@ static uint32_t *lineage(const struct trace *t, uint32_t process, size_t *n)
 	return list;
 }
 
+/* Does glibc's malloc serve the program? */
+static bool has_glibc(const struct trace *t, const struct mprof_process_entry *of)
+{
+	const struct trace_fact *fact;
+	const char *allocator = "";
+
+	for (size_t i = 0, n = trace_facts(t, &fact); i < n; i++)
+		if (fact[i].process == of->number && *fact[i].allocator)
+			allocator = fact[i].allocator;
+	return strstr(allocator, "libc.so") || strstr(allocator, "libc-2.");
+}
+
 /* ---- the figures of each stack ---- */
 
 static void add_block(struct rows *rows, const struct reach_block *b, const struct last_block *of)
@@ -217,7 +229,7 @@ static int examine_stopped(const struct examine *x, const struct trace *t,
 	struct reach reach = { .alive = x->alive, .context = x->context };
 	struct rows rows = { .n = 0 };
 	struct roots roots;
-	int ret = roots_find(&roots, s, b, x->waiting, x->exit_at);
+	int ret = roots_find(&roots, s, b, x->waiting, x->exit_at, has_glibc(t, &x->of));
 
 	if (!ret) {
 		reach_find(&reach, s, &roots, b, x->waiting);

@@ -102,9 +102,8 @@ static bool is_allocator(const char *path)
 	       strstr(name, "alloc");
 }
 
-/* Finds by how much an object was moved when it was loaded, and adds its thread-local memory.
- * False if it is no object. */
-static bool read_object(struct finder *f, uint64_t base, uint64_t *bias)
+/* Finds where an object is, and adds its thread-local memory.  False if it is no object. */
+static bool read_object(struct finder *f, uint64_t base, struct root_file *to)
 {
 	Elf64_Phdr p[64];
 	Elf64_Ehdr e;
@@ -120,9 +119,11 @@ static bool read_object(struct finder *f, uint64_t base, uint64_t *bias)
 		if (p[i].p_type == PT_TLS)
 			f->tls += p[i].p_memsz + p[i].p_align + TLS_ALIGN;
 		if (p[i].p_type == PT_LOAD && !p[i].p_offset && !found) {
-			*bias = base - p[i].p_vaddr;
+			to->bias = base - p[i].p_vaddr;
 			found = true;
 		}
+		if (p[i].p_type == PT_LOAD && found)
+			to->end = to->bias + p[i].p_vaddr + p[i].p_memsz;
 	}
 	return found;
 }
@@ -141,7 +142,7 @@ static uint32_t file_of(struct finder *f, size_t i)
 		return (uint32_t)r->files - 1;
 	to = GROW_ONE(r->file, r->files, r->file_room);
 	to->path = must_strdup(f->map[i].path);
-	to->object = !f->map[first].offset && read_object(f, f->map[first].start, &to->bias);
+	to->object = !f->map[first].offset && read_object(f, f->map[first].start, to);
 	return (uint32_t)r->files - 1;
 }
 
@@ -209,6 +210,7 @@ static void add_between(struct finder *f, const struct root_range *range)
 /* Writable memory of objects: .data and, behind it without a path, .bss. */
 static void add_variables(struct finder *f)
 {
+	struct root_range x;
 	uint32_t file = 0;
 	bool of_file = false;
 
@@ -222,14 +224,16 @@ static void add_variables(struct finder *f)
 		if (!of_file || !m->writable || !m->readable || m->shared ||
 		    is_library(f->r->file[file].path) || (!named && !f->r->file[file].object))
 			continue;
-		add(f,
-		    &(struct root_range){
+		x = (struct root_range){
 			.start = m->start,
 			.end = m->end,
 			.kind = f->r->file[file].object ? MPROF_REACH_VARIABLE : MPROF_REACH_MAPPED,
 			.exact = is_allocator(f->r->file[file].path),
 			.file = file,
-		    });
+		};
+		if (!named && f->r->file[file].end < x.end) /* other memory follows */
+			x.end = f->r->file[file].end;
+		add(f, &x);
 	}
 }
 
@@ -263,7 +267,8 @@ static bool is_stack(const struct finder *f, size_t i)
 	       below->end - below->start <= GUARD_MOST;
 }
 
-/* Large memory that the program mapped by system calls of its own, such as the heap of Go. */
+/* Large memory that the program mapped by system calls of its own, such as the heap of Go.  Other
+ * allocators than glibc's have tables there, in which old addresses remain. */
 static void add_unknown(struct finder *f)
 {
 	for (size_t i = 0; i < f->maps; i++) {
@@ -371,7 +376,7 @@ static void add_stack(struct finder *f, const struct stopped_thread *t, pid_t wa
 }
 
 int roots_find(struct roots *r, const struct stopped *s, const struct last_blocks *b, pid_t waiting,
-	       uint64_t exit_at)
+	       uint64_t exit_at, bool glibc)
 {
 	struct finder f = { .r = r, .s = s, .b = b };
 	int ret;
@@ -383,7 +388,8 @@ int roots_find(struct roots *r, const struct stopped *s, const struct last_block
 		for (size_t i = 0; i < s->threads; i++)
 			add_thread_local(&f, &s->thread[i]);
 		add_mapped(&f);
-		add_unknown(&f);
+		if (glibc)
+			add_unknown(&f);
 		for (size_t i = 0; i < s->threads; i++)
 			add_stack(&f, &s->thread[i], waiting, exit_at);
 	}

@@ -16,8 +16,8 @@
 /* An object or another file that is mapped. */
 struct root_file {
 	char *path;
-	uint64_t bias;
-	bool object; /* it is ELF */
+	uint64_t bias, end; /* of an object */
+	bool object;	    /* it is ELF */
 };
 
 struct root_range {
@@ -37,8 +37,9 @@ struct roots {
 
 /*
  * waiting: the thread that called exit(), whose address is exit_at; what is above that call on its
- * stack is only the way out; 0 if none did.  0 or -errno.
+ * stack is only the way out; 0 if none did.  glibc: its malloc serves the program.  0 or
+ * -errno.
  */
 int roots_find(struct roots *r, const struct stopped *s, const struct last_blocks *b, pid_t waiting,
-	       uint64_t exit_at);
+	       uint64_t exit_at, bool glibc);
 void roots_release(struct roots *r);

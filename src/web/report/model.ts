@@ -29,6 +29,8 @@ const ALL: Measure[] = [
 		help: "Allocations in the window." },
 	{ key: "leaked", title: "Never freed", unit: "bytes", view: "leaks", sort: "leaked", value: "leaked",
 		help: "Requested bytes that were never freed, without blocks that libraries keep on purpose." },
+	{ key: "unreachable", title: "Unreachable", unit: "bytes", view: "leaks", sort: "unreachable", sorted: true, value: "unreachable",
+		help: "Of the bytes that were never freed, those that no pointer led to when their process ended (record --reach)." },
 	{ key: "temporary", title: "Temporary", unit: "calls", view: "temporary", sort: "temporary",
 		help: "Allocations that the same thread freed with its next call." },
 	{ key: "waste", title: "Rounding", unit: "bytes", view: "waste", sort: "waste", value: "waste",
@@ -56,7 +58,7 @@ const SAMPLES_LACK = ["temporary", "waste"];
 
 // Call first.
 export function chooseMeasures(d: Data): void {
-	measures = ALL.filter(m => m.key != "resident" || d.own.resident);
+	measures = ALL.filter(m => m.key == "unreachable" ? d.own.unreachable.some(n => n > 0) : m.key != "resident" || d.own.resident);
 	if (d.head.totals)
 		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && SAMPLES_LACK.includes(m.key))).map(m => ({ ...m, ...TOTALS[m.key] }));
 	if (d.head.live)

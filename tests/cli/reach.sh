@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# reach.sh - record --reach: which blocks no pointer led to, and what held the others.
+
+# reach_rows LOG: a line for each function that allocates: blocks, unreachable ones, those below
+# others, and the variable that holds them, without its line.
+reach_rows() {
+	"$mprof" report leaks --json "$1" >answer || bad "no report of $1"
+	json answer '.rows[] | [([.stack[].function] | map(select(. != "block")) | last),
+		.blocks.leaked, .blocks.unreachable, .blocks.below, (.held_by // "-")] | map(tostring) | join(" ")' |
+		sed 's/:[0-9]*)/)/' | sort
+}
+
+reach_kept='keep_in_mapping 1 0 0 memory that the program mapped itself
+keep_in_record 1 0 0 record (reach.c)
+keep_in_thread 1 0 0 a thread-local variable
+keep_inner 1 0 0 inner (reach.c)
+keep_list 100 0 0 list (reach.c)
+keep_table 1 0 0 table (reach.c)
+keep_table 50 0 0 table (reach.c)
+keep_tagged 1 0 0 tagged (reach.c)'
+reach_lost='lose_behind 1 1 0 -
+lose_list 5 5 4 -
+lose_ring 3 3 2 -
+lose_self 1 1 0 -
+lose_single 10 10 0 -'
+reach_thread='thread 1 0 0 a local variable of a function that still ran'
+
+test_reach_rows() {
+	run "$mprof" record --reach -o log -- "$build/preload/reach"
+	expect_status 0
+	expect_same 'output' "$(cat out)" 'done'
+	expect_same 'after main returned' "$(reach_rows log)" \
+		"$(printf '%s\n' "$reach_kept" "$reach_lost" 'main 1 1 0 -' "$reach_thread" | sort)"
+	expect_documented leaks_view answer
+	run "$mprof" record --reach --no-compress -o plain -- "$build/preload/reach" exit
+	expect_same 'in exit()' "$(reach_rows plain)" \
+		"$(printf '%s\n' "$reach_kept" "$reach_lost" \
+			'main 1 0 0 a local variable of a function that still ran' "$reach_thread" | sort)"
+	reach_rows plain >before
+	"$mprof" compress plain
+	expect_same 'compressed' "$(reach_rows plain)" "$(cat before)"
+}
+
+test_reach_text() {
+	run "$mprof" record --reach -o log -- "$build/preload/reach"
+	run "$mprof" report leaks log
+	expect_text out 'No pointer led to 21 of them, '
+	expect_text out 'Unreachable: no pointer led to these blocks'
+	expect_text out 'Reachable: pointers still led to these blocks'
+	expect_words out 'unreachable, 4 of them through another one'
+	expect_words out 'held by list (reach.c:'
+	expect_no_text out 'Which of them'
+	run "$mprof" report leaks --sort unreachable log
+	expect_no_text out keep_
+	expect_text out lose_ring
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 1
+	expect_text out 'failed max-unreachable'
+	run "$mprof" check --max-unreachable lose_ring=1M log
+	expect_status 0
+	run "$mprof" record --reach -o log -- ls
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 0
+}
+
+# A function that leaks enough is a finding.
+test_reach_finding() {
+	cat >big.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		static char *volatile held[100], *volatile taken;
+		__attribute__((noinline)) static char *grow(void) { return memset(malloc(20000), 1, 20000); }
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; i < 100; i++)
+				held[i] = grow();
+			for (int i = 0; argc > 1 && i < atoi(argv[1]); i++)
+				held[i] = NULL;
+			return 0;
+		}
+	END
+	compile big -g
+	run "$mprof" record --reach -o log -- ./big
+	run "$mprof" report --json log
+	expect_same 'held' "$(json out '.findings[] | select(.finding == "leak") | "\(.unreachable) \(.held_by)"')" '0 held (big.c:3)'
+	run "$mprof" record --reach -o log -- ./big 30
+	run "$mprof" report log
+	expect_words out 'no pointer led to 30 of them at the end'
+	run "$mprof" record --reach -o log -- ./big 100
+	run "$mprof" report log
+	expect_words out 'no pointer led to them at the end'
+	run "$mprof" record -o log -- ./big 100
+	run "$mprof" report --json log
+	expect_same 'without --reach' "$(json out '.findings[] | select(.finding == "leak") | .unreachable')" null
+}
+
+test_reach_processes() {
+	run "$mprof" record --reach -o log -- "$build/preload/reach" fork
+	expect_status 0
+	expect_same 'a fork' "$(reach_rows log | grep lose_)" 'lose_single 10 10 0 -'
+	run "$mprof" record --reach -o log -- "$build/preload/reach" killed
+	expect_status 137
+	run "$mprof" report leaks log
+	expect_words out 'Which of them no pointer led to is unknown: no process has ended by itself.'
+	run "$mprof" record --reach -o log -- "$build/preload/reach" exec
+	expect_status 0
+	run "$mprof" report leaks log
+	expect_no_text out keep_
+	run "$mprof" record --reach -o log -- sh -c "'$build/preload/reach' killed; '$build/preload/reach'"
+	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
+}
+
+test_reach_unknown() {
+	run "$mprof" record -o log -- "$build/preload/reach"
+	run "$mprof" report leaks log
+	expect_words out 'Which of them no pointer led to, and what held the others: mprof record --reach'
+	run "$mprof" report leaks --sort unreachable log
+	expect_status 2
+	expect_one_line_error "'log' does not say what is unreachable: record with mprof record --reach"
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 2
+	run "$mprof" record --reach --last 1M -o log -- true
+	expect_status 2
+	expect_one_line_error '--reach and --last: choose one; --reach needs every call'
+	run "$mprof" record --reach --budget 10M -o log -- true
+	expect_status 2
+	run "$mprof" record --reach --overhead 5% -o log -- true
+	expect_status 2
+}
+
+# A process ends although nobody examines it.
+test_reach_alone() {
+	MPROF_CONF='MODE=LogMmap LOG_PATH=log REACH=1' LD_PRELOAD=$build/libmprof.so run "$build/preload/reach"
+	expect_status 0
+	expect_same 'by hand' "$(cat out)" 'done'
+	run "$mprof" report leaks log
+	expect_words out 'Which of them no pointer led to is unknown'
+	"$mprof" record --reach -o killed -- sh -c 'sleep 1; exec "$0"' "$build/preload/reach" >out 2>err &
+	wait_for test -s killed
+	kill -9 $!
+	wait $! 2>/dev/null
+	wait_for grep -q 'done' out
+	wait_for flock -n killed true
+}
+
+# Blocks of other allocators, whose own memory is no root.
+test_reach_allocators() {
+	local library
+	for library in jemalloc tcmalloc_minimal mimalloc; do
+		"$mprof" record --reach -q --allocator "$library" -o log -- "$build/preload/reach" >out 2>err || continue
+		expect_same "$library" "$(reach_rows log | grep lose_)" "$reach_lost"
+		expect_same "$library" "$(reach_rows log | grep keep_)" "$reach_kept"
+	done
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * reach.c - blocks that pointers lead to in each way, and lost ones: `reach [HOW]`.
+ *
+ * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
+ * from main, fork, killed, exec.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+struct node {
+	struct node *next;
+	char rest[40];
+};
+
+static struct node *volatile list;
+static void **volatile table;
+static char *volatile inner;
+static __thread void *volatile local_to_thread;
+static struct {
+	int number;
+	void *volatile pointer;
+} record;
+static void *volatile taken; /* and forgotten */
+static volatile uint64_t tagged;
+static char *volatile behind;
+static volatile int ready;
+
+APART static void *block(size_t bytes)
+{
+	return memset(malloc(bytes), 0, bytes);
+}
+
+APART static void keep_list(void)
+{
+	for (int i = 0; i < 100; i++) {
+		struct node *n = block(sizeof(*n));
+
+		n->next = list;
+		list = n;
+	}
+}
+
+APART static void keep_table(void)
+{
+	void **all = block(50 * sizeof(*all));
+
+	for (int i = 0; i < 50; i++)
+		all[i] = (char *)block(64) + 63; /* to the last byte */
+	table = all;
+}
+
+APART static void keep_inner(void)
+{
+	inner = (char *)block(500) + 250;
+}
+
+APART static void keep_in_record(void)
+{
+	record.pointer = block(222);
+}
+
+APART static void keep_in_thread(void)
+{
+	local_to_thread = block(333);
+}
+
+APART static void keep_in_mapping(void)
+{
+	void **page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	page[700] = block(444);
+}
+
+APART static void keep_tagged(void)
+{
+	tagged = (uintptr_t)block(555) | 0xfff8000000000000ull;
+}
+
+APART static void lose_single(void)
+{
+	for (int i = 0; i < 10; i++)
+		taken = block(1000);
+	taken = NULL;
+}
+
+APART static void lose_list(void)
+{
+	struct node *first = NULL;
+
+	for (int i = 0; i < 5; i++) {
+		struct node *n = block(sizeof(*n));
+
+		n->next = first;
+		first = n;
+	}
+	taken = first;
+	taken = NULL;
+}
+
+APART static void lose_ring(void)
+{
+	struct node *a = block(48), *b = block(48), *c = block(48);
+
+	a->next = b;
+	b->next = c;
+	c->next = a;
+	taken = a;
+	taken = NULL;
+}
+
+APART static void lose_self(void)
+{
+	struct node *a = block(60);
+
+	a->next = a;
+	taken = a;
+	taken = NULL;
+}
+
+/* A pointer behind the end is none. */
+APART static void lose_behind(void)
+{
+	behind = (char *)block(72) + 72;
+}
+
+APART static void *thread(void *unused)
+{
+	char *volatile mine = block(666);
+
+	(void)unused;
+	ready = 1;
+	pause();
+	return mine;
+}
+
+/* Frames of earlier calls are below the stack pointer now; overwrites what may be above it. */
+APART static void overwrite(void)
+{
+	char room[16384];
+
+	memset(room, 0, sizeof(room));
+	taken = room;
+	taken = NULL;
+}
+
+APART static void fork_and_lose(void)
+{
+	if (!fork()) {
+		list = NULL;
+		lose_single();
+		overwrite();
+		exit(0);
+	}
+	wait(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "return";
+	char *volatile of_main = block(777);
+	pthread_t id;
+
+	keep_list();
+	keep_table();
+	keep_inner();
+	keep_in_record();
+	keep_in_thread();
+	keep_in_mapping();
+	keep_tagged();
+	if (!strcmp(how, "fork")) {
+		fork_and_lose();
+	} else {
+		lose_single();
+		lose_list();
+		lose_ring();
+		lose_self();
+		lose_behind();
+		pthread_create(&id, NULL, thread, NULL);
+		while (!ready)
+			usleep(1000);
+	}
+	overwrite();
+	puts("done");
+	fflush(stdout);
+	if (!strcmp(how, "killed"))
+		raise(SIGKILL);
+	if (!strcmp(how, "exec"))
+		execlp("true", "true", (char *)NULL);
+	if (!strcmp(how, "exit"))
+		exit(*of_main);
+	return 0;
+}
