@@ -107,6 +107,7 @@ static uint64_t walk_stacks(const struct trace *t)
 static uint64_t walk(struct trace *t)
 {
 	const struct trace_residency *r;
+	const struct trace_reach *reach;
 	const struct trace_thread *threads;
 	const struct mprof_sample *samples;
 	const struct mprof_counts *c;
@@ -129,6 +130,16 @@ static uint64_t walk(struct trace *t)
 		       strlen(f[i].malloc_of) + f[i].fact->ticks;
 		for (size_t k = 0; k < f[i].argc; k++)
 			sum += strlen(f[i].argv[k]);
+	}
+	n = trace_reaches(t, &reach);
+	for (size_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < reach[i].head->rows; k++)
+			sum += reach[i].row[k].bytes + trace_stack_node(t, reach[i].process,
+									reach[i].image,
+									reach[i].row[k].stack);
+		for (uint32_t k = 0; k < reach[i].head->roots; k++)
+			if (reach[i].root[k].kind == MPROF_REACH_VARIABLE)
+				sum += strlen(reach[i].text + reach[i].root[k].path);
 	}
 	n = trace_residencies(t, &r);
 	for (size_t i = 0; i < n; i++)

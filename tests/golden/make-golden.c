@@ -231,6 +231,55 @@ static void memory(void)
 	build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 0, &r, sizeof(r), 0);
 }
 
+struct reach {
+	struct mprof_reach head;
+	struct mprof_reach_row row[2];
+	struct mprof_reach_root root[2];
+	char text[16];
+};
+static const struct reach good_reach = {
+	.head = { .ticks = 5000, .rows = 2, .roots = 2, .blocks = 9, .bytes = 900, .text = 16 },
+	.row = { { 1, 1, 5, 500, 2, 200, 1, 100 }, { 2, 2, 4, 400, 0, 0, 0, 0 } },
+	.root = { { .address = 0x4050, .kind = MPROF_REACH_VARIABLE, .path = 3 },
+		  { .address = 0x7f001000, .kind = MPROF_REACH_STACK, .tid = 77 } },
+	.text = "/a\0/usr/bin/pro",
+};
+
+static void put_reach(const struct reach *r)
+{
+	build_extent(&b, MPROF_EXTENT_REACH, 1, 0, r, sizeof(*r), 0);
+}
+
+/* The last one of an image counts. */
+static void reach(void)
+{
+	struct reach earlier = good_reach, other = good_reach;
+
+	earlier.head.ticks = 4000;
+	other.head.image = 1;
+	put_reach(&earlier);
+	put_reach(&other);
+	put_reach(&good_reach);
+}
+
+static void reach_bad(void)
+{
+	struct reach r[8];
+
+	for (int i = 0; i < 8; i++)
+		r[i] = good_reach;
+	r[0].head.rows = 3;		    /* beyond the end */
+	r[1].row[0].root = 3;		    /* there are two */
+	r[2].row[0].unreachable_blocks = 6; /* of five */
+	r[3].row[0].below_bytes = 201;	    /* of 200 */
+	r[4].root[0].path = 16;		    /* beyond the strings */
+	r[5].root[1].kind = MPROF_REACH_BEHIND;
+	r[6].text[15] = 'x'; /* no NUL */
+	r[7].head.text = UINT32_MAX;
+	for (int i = 0; i < 8; i++)
+		put_reach(&r[i]);
+}
+
 /* A process was killed between taking room and writing to it. */
 static void hole(void)
 {
@@ -753,6 +802,7 @@ static const struct row {
 	{ "ok/losses.trace", losses },
 	{ "ok/late-threads.trace", late_threads },
 	{ "ok/memory.trace", memory },
+	{ "ok/reach.trace", reach },
 	{ "ok/hole.trace", hole },
 	{ "ok/stacks.trace", stacks },
 	{ "ok/grouped.trace", grouped },
@@ -790,6 +840,7 @@ static const struct row {
 	{ "bad/other-run.trace", other_run },
 	{ "bad/fact-checksum.trace", fact_checksum },
 	{ "bad/short-fact.trace", short_fact },
+	{ "bad/reach.trace", reach_bad },
 	{ "bad/packed-checksum.trace", packed_checksum },
 	{ "bad/packed-frame.trace", packed_frame },
 	{ "bad/packed-raw-bytes.trace", packed_raw_bytes },

@@ -80,6 +80,34 @@ static void samples_text(FILE *out, const struct trace *t)
 	}
 }
 
+static void reaches_text(FILE *out, const struct trace *t)
+{
+	const struct trace_reach *x;
+
+	for (size_t i = 0, n = trace_reaches(t, &x); i < n; i++) {
+		fprintf(out,
+			"reach process %u image %u at %" PRIu64 ": %" PRIu64 " blocks, %" PRIu64
+			" bytes\n",
+			x[i].process, x[i].image, x[i].head->ticks, x[i].head->blocks,
+			x[i].head->bytes);
+		for (uint32_t k = 0; k < x[i].head->rows; k++) {
+			const struct mprof_reach_row *r = &x[i].row[k];
+
+			fprintf(out,
+				"  stack %u root %u: %" PRIu64 "/%" PRIu64 " unreachable %" PRIu64
+				"/%" PRIu64 " below %" PRIu64 "/%" PRIu64 "\n",
+				r->stack, r->root, r->blocks, r->bytes, r->unreachable_blocks,
+				r->unreachable_bytes, r->below_blocks, r->below_bytes);
+		}
+		for (uint32_t k = 0; k < x[i].head->roots; k++) {
+			const struct mprof_reach_root *r = &x[i].root[k];
+
+			fprintf(out, "  root %" PRIx64 " kind %u tid %d %s\n", r->address, r->kind,
+				r->tid, r->kind == MPROF_REACH_VARIABLE ? x[i].text + r->path : "");
+		}
+	}
+}
+
 static void counts_text(FILE *out, const struct trace *t)
 {
 	const struct mprof_counts *c;
@@ -149,6 +177,7 @@ void trace_text(FILE *out, struct trace *t)
 
 	facts_text(out, t);
 	samples_text(out, t);
+	reaches_text(out, t);
 	counts_text(out, t);
 	stacks_text(out, t);
 	while ((n = trace_next(t, e, sizeof(e) / sizeof(e[0]))))
