@@ -31,6 +31,7 @@ test_reach_rows() {
 	run "$mprof" record --reach -o log -- "$build/preload/reach"
 	expect_status 0
 	expect_same 'output' "$(cat out)" 'done'
+	expect_text err '; next: mprof report leaks log'
 	expect_same 'after main returned' "$(reach_rows log)" \
 		"$(printf '%s\n' "$reach_kept" "$reach_lost" 'main 1 1 0 -' "$reach_thread" | sort)"
 	expect_documented leaks_view answer

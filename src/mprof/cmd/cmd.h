@@ -70,6 +70,8 @@ const char *cmd_path(const char *path);
 uint64_t cmd_file_bytes(const char *path);
 /* Ends a line on stderr with "next: mprof report PATH", as it can be typed here. */
 void cmd_next(const char *path);
+/* The same with a view of the report. */
+void cmd_next_view(const char *view, const char *path);
 
 /* As `mprof NAME PATH`, or `mprof NAME` for NULL; returns its status. */
 int cmd_call(const char *name, const char *path);

@@ -65,7 +65,12 @@ uint64_t cmd_file_bytes(const char *path)
 
 void cmd_next(const char *path)
 {
-	fputs("next: mprof report ", stderr);
+	cmd_next_view("", path);
+}
+
+void cmd_next_view(const char *view, const char *path)
+{
+	fprintf(stderr, "next: mprof report %s%s", view, *view ? " " : "");
 	shell_path(cmd_path(path), stderr);
 	fputc('\n', stderr);
 }

@@ -212,7 +212,7 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 }
 
 /* Prints one line: the contents, and what to do with the file. */
-static void tell(const struct event_count *t, const char *path)
+static void tell(const struct event_count *t, const struct run_plan *plan, const char *path)
 {
 	if (t->damaged)
 		cmd_warn("the trace is damaged: %" PRIu64
@@ -228,7 +228,7 @@ static void tell(const struct event_count *t, const char *path)
 			t->ended ? " before recording ended" : "",
 			t->dropped ? ", earlier ones dropped" : "");
 	fprintf(stderr, ", %s; ", format_bytes(t->bytes).s);
-	cmd_next(path);
+	cmd_next_view(*conf_get(&plan->conf, CONF_REACH) == '1' ? "leaks" : "", path);
 }
 
 static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
@@ -236,7 +236,7 @@ static void after(const struct run_plan *plan, const struct run_result *r, unsig
 	struct event_count event_count;
 
 	if (record_finish(plan, r, form, &event_count) && !plan->quiet)
-		tell(&event_count, r->path);
+		tell(&event_count, plan, r->path);
 }
 
 int cmd_record(int argc, char **argv)

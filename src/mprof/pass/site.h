@@ -43,6 +43,9 @@ struct site_values {
 	/* No process left more live bytes at its end (a sum of the most of each site); 0 in a
 	 * trace, and if estimated. */
 	uint64_t left_most;
+	/* The stack (a node) with the most bytes that were still reachable, and these. */
+	uint64_t held_bytes;
+	uint32_t held_stack;
 	struct site_error error; /* all 0 if the figures are not estimates */
 };
 

@@ -264,6 +264,10 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 	for (i = 0; i < SITE_PASTS; i++)
 		to->past_bytes[i] += from->past_bytes[i];
 	to->left_most += from->left_most;
+	if (from->held_bytes > to->held_bytes) {
+		to->held_bytes = from->held_bytes;
+		to->held_stack = from->held_stack;
+	}
 	if (from->error.samples)
 		add_error(&to->error, &from->error);
 }

@@ -31,9 +31,8 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 	if (r->profile->reachable && g->v->unreachable_calls)
 		return "Unreachable: no pointer led to these blocks";
 	if (r->profile->reachable)
-		return reachable_knows(r->profile->reachable, g->stack)
-			   ? "Reachable: pointers still led to these blocks"
-			   : "Not examined: their process did not end by itself";
+		return g->v->examined_calls ? "Reachable: pointers still led to these blocks"
+					    : "Not examined: their process did not end by itself";
 	if (!leaks_know_growth(r->profile))
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
@@ -85,7 +84,7 @@ static void put_reachable(struct long_text *t, size_t n, const struct profile *p
 	struct reachable_holder holder;
 
 	if (!v->unreachable_calls) {
-		holder = reachable_holder(p->reachable, p->sym, g->stack);
+		holder = reachable_holder(p->reachable, p->sym, v);
 		if (*holder.text)
 			snprintf(t->s + n, sizeof(t->s) - n, "; held by %s", holder.text);
 		return;
@@ -216,17 +215,6 @@ static void print_none(const struct profile *p, FILE *out)
 	fprintf(out, " freed%s.\n", p->suppressed_calls ? ", except suppressed ones" : "");
 }
 
-/* How many groups have blocks of which no process was examined? */
-static size_t count_unknown(const struct profile *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->groups; i++)
-		n += p->group[i].v->leaked_calls &&
-		     !reachable_knows(p->reachable, p->group[i].stack);
-	return n;
-}
-
 /* Which blocks were reachable, or why that is unknown. */
 static void print_reachable(const struct profile *p, FILE *out)
 {
@@ -241,7 +229,8 @@ static void print_reachable(const struct profile *p, FILE *out)
 			whose);
 	else if (p->reachable)
 		fprintf(out, "Pointers led to all %s when %s process ended.\n",
-			count_unknown(p) ? "that were examined" : "of them", whose);
+			v->examined_calls < v->leaked_calls ? "that were examined" : "of them",
+			whose);
 	if (*why)
 		fprintf(out, "A process could not be examined: %s.\n", why);
 	else if (!p->reachable && reachable_was_requested(p->trace))

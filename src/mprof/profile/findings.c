@@ -317,6 +317,8 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	}
 	new->growth = growth_of(&v, known);
 	new->unreachable = v.unreachable_calls;
+	if (!v.unreachable_calls)
+		new->holder = reachable_holder(s->names->reachable, s->names->sym, &v);
 	if (new->growth == GROWTH_UNTIL)
 		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
 	/* Totals have no times of calls. */
@@ -485,9 +487,6 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	if (kind == FINDING_LEAK) {
 		add_left_by(a, s, function, &new);
 		new.examined = f->names.reachable != NULL;
-		if (!new.unreachable)
-			new.holder =
-			    reachable_holder(f->names.reachable, f->names.sym, new.at_stack.stack);
 	}
 	/* A leak that still grows is worse in a longer run; a single one is not, nor a script's
 	 * objects that its interpreter leaves to the end of the process. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* leaks.c - evidence of a leak. */
 #include "leaks.h"
-#include "reachable.h"
 
 #include "../util/order.h"
 
@@ -117,7 +116,7 @@ ORDER_IN(by_weight, struct profile_group, struct profile,
 	 COMPARE(!x->v->leaked_calls, !y->v->leaked_calls)
 	     ?: COMPARE(!x->v->unreachable_calls, !y->v->unreachable_calls)
 	     ?: FALLING(v->unreachable_bytes)
-	     ?: COMPARE(reachable_knows(in->reachable, y->stack), reachable_knows(in->reachable, x->stack))
+	     ?: COMPARE(!x->v->examined_calls, !y->v->examined_calls)
 	     ?: COMPARE(leak_matters_most(in, y), leak_matters_most(in, x))
 	     ?: FALLING(v->leaked_bytes) ?: RISING(stack) ?: RISING(part))
 

@@ -94,11 +94,6 @@ static const struct of_stack *of_stack(const struct reachable *r, uint32_t node)
 	return at ? &r->stack[at - 1] : NULL;
 }
 
-bool reachable_knows(const struct reachable *r, uint32_t stack)
-{
-	return of_stack(r, stack) != NULL;
-}
-
 bool reachable_is_part(const struct reachable *r)
 {
 	return r && r->part;
@@ -109,8 +104,11 @@ void reachable_count(const struct reachable *r, struct site *site)
 	const struct of_stack *s = of_stack(r, site->key);
 	struct site_values *v = &site->v;
 
-	if (!s || !s->sums.unreachable_blocks)
+	if (!s)
 		return;
+	v->examined_calls = v->leaked_calls < s->sums.blocks ? v->leaked_calls : s->sums.blocks;
+	v->held_stack = site->key;
+	v->held_bytes = s->sums.bytes - s->sums.unreachable_bytes + !!s->sums.root;
 	if (s->sums.unreachable_blocks == s->sums.blocks && !s->sums.below_blocks &&
 	    v->leaked_calls < s->sums.blocks) {
 		v->unreachable_calls = v->leaked_calls;
@@ -169,14 +167,15 @@ static void put_variable(struct reachable_holder *to, const struct sym_variable 
 			 v->line);
 }
 
-struct reachable_holder reachable_holder(struct reachable *r, struct sym *s, uint32_t stack)
+struct reachable_holder reachable_holder(struct reachable *r, struct sym *s,
+					 const struct site_values *v)
 {
 	static const char *const kind[MPROF_REACH_BEHIND] = {
 		[MPROF_REACH_THREAD] = "a thread-local variable",
 		[MPROF_REACH_STACK] = "a local variable of a function that still ran",
 		[MPROF_REACH_MAPPED] = "memory that the program mapped itself",
 	};
-	const struct of_stack *of = of_stack(r, stack);
+	const struct of_stack *of = v->held_bytes ? of_stack(r, v->held_stack) : NULL;
 	struct reachable_holder to = { .text = "" };
 	const struct mprof_reach_root *root;
 	const char *path;

@@ -23,21 +23,20 @@ const char *reachable_why_not(const struct trace *t);
  * accept NULL. */
 struct reachable *reachable_read(const struct trace *t, uint32_t process);
 void reachable_release(struct reachable *r);
-/* Are blocks of this stack, a node of stacks.h, among those that were examined? */
-bool reachable_knows(const struct reachable *r, uint32_t stack);
 /* Were there too many stacks, so that some blocks were left out? */
 bool reachable_is_part(const struct reachable *r);
 
 /*
- * Sets site->v.unreachable_* and below_calls, once its leaked_* are known.  Of sites that share a
- * stack (by thread, size or process), or of which a filter shows a part, only those are counted
- * that do not depend on it: all blocks of the stack are unreachable.
+ * Sets site->v.examined_calls, unreachable_*, below_calls and held_*, once its leaked_* are known.
+ * Of sites that share a stack (by thread, size or process), or of which a filter shows a part, only
+ * those are counted that do not depend on it: all blocks of the stack are unreachable.
  */
 void reachable_count(const struct reachable *r, struct site *site);
 
-/* Names what holds most of the reachable bytes of a stack: "cache (main.c:12)", "a thread-local
- * variable"; "" if nothing is known.  s: of the trace's stacks. */
+/* Names what holds most of the reachable bytes of v->held_stack: "cache (main.c:12)", "a
+ * thread-local variable"; "" if nothing is known.  s: of the trace's stacks. */
 struct reachable_holder {
 	char text[192];
 };
-struct reachable_holder reachable_holder(struct reachable *r, struct sym *s, uint32_t stack);
+struct reachable_holder reachable_holder(struct reachable *r, struct sym *s,
+					 const struct site_values *v);

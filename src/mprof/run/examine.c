@@ -3,6 +3,7 @@
 #include "examine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,35 @@ static void number_stacks(struct rows *rows, const struct trace *t,
 
 /* ---- the extent ---- */
 
+/* Returns the path by which the trace's stacks know a file, or NULL. */
+static const char *path_in_stacks(const struct stacks *s, const char *path)
+{
+	const char *other = NULL;
+	char real[PATH_MAX];
+
+	for (size_t i = 1; i < s->objects; i++) {
+		if (!strcmp(s->object[i].path, path))
+			return s->object[i].path;
+		if (!other && realpath(s->object[i].path, real) && !strcmp(real, path))
+			other = s->object[i].path; /* a link, by which the program was called */
+	}
+	return other;
+}
+
+static void name_files(struct roots *roots, const struct trace *t)
+{
+	for (size_t i = 0; i < roots->files; i++) {
+		const char *path = roots->file[i].object
+				       ? path_in_stacks(trace_stacks(t), roots->file[i].path)
+				       : NULL;
+
+		if (!path)
+			continue;
+		free(roots->file[i].path);
+		roots->file[i].path = must_strdup(path);
+	}
+}
+
 ORDER(by_bytes, struct row,
       FALLING(sums.unreachable_bytes) ?: FALLING(sums.bytes) ?: RISING(sums.stack))
 
@@ -235,6 +265,7 @@ static int examine_stopped(const struct examine *x, const struct trace *t,
 		reach_find(&reach, s, &roots, b, x->waiting);
 		add_blocks(&rows, &reach, b);
 		number_stacks(&rows, t, &x->of);
+		name_files(&roots, t);
 		ret = write_rows(x, &rows, &reach, b, &roots, s);
 	}
 	roots_release(&roots);
