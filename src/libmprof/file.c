@@ -362,9 +362,9 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 	text_char(&temporary, '.');
 	text_number(&temporary, (uint64_t)sys_getpid());
 	text_string(&temporary, ".new");
-	fd = sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = sys_create(name, O_RDWR | O_EXCL);
 	if (fd == -EEXIST && sys_unlink(name) == 0)
-		fd = sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = sys_create(name, O_RDWR | O_EXCL);
 	if (fd < 0)
 		return fd;
 	ret = file_reserve(fd, 0, MPROF_HEADER_SIZE);

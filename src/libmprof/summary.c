@@ -410,7 +410,7 @@ static void open_new(struct summary *s)
 	text_string(&t, ".");
 	text_number(&t, (uint64_t)sys_getpid());
 	text_string(&t, ".tmp");
-	s->fd = sys_open(s->other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	s->fd = sys_create(s->other, O_WRONLY | O_EXCL);
 }
 
 /* Uses the buffer of the output, which must be empty. */
@@ -482,9 +482,7 @@ static void append_stat(struct summary *s, int number)
 	if (!wrong && !other)
 		wrong = why_not_ours(s->path, MPROF_STAT_TITLES);
 	if (!wrong && !other)
-		s->fd = sys_open(s->path,
-				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
-				 0600);
+		s->fd = sys_create(s->path, O_WRONLY | O_APPEND | O_NOCTTY);
 	s->error = wrong ? 0 : s->fd < 0 ? s->fd : 0;
 	s->used = 0;
 	if (!wrong && !s->error) {

@@ -119,6 +119,16 @@ static inline int sys_fstat(int fd, struct stat *st)
 {
 	return (int)mp_sys(SYS_newfstatat, fd, (long)"", (long)st, AT_EMPTY_PATH, 0, 0);
 }
+/* Creates a file that its owner can read and write whatever the umask is. */
+static inline int sys_create(const char *path, int flags)
+{
+	const int fd = sys_open(path, flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd >= 0 && sys_fstat(fd, &st) >= 0 && !st.st_size && (~st.st_mode & 0600))
+		mp_sys(SYS_fchmod, fd, 0600, 0, 0, 0, 0);
+	return fd;
+}
 /* flags: AT_SYMLINK_NOFOLLOW or 0 */
 static inline int sys_stat(const char *path, struct stat *st, int flags)
 {

@@ -20,6 +20,7 @@
 #include "cmd/forms.h"
 #include "cmd/run_keys.h"
 #include "cmd/usage.h"
+#include "run/launch.h"
 #include "run/library.h"
 #include "util/pager.h"
 #include "util/plain.h"
@@ -188,6 +189,7 @@ int main(int argc, char **argv)
 	struct form form = { 0 };
 
 	hold_streams();
+	launch_umask();
 	terminal_start();
 	plain_streams();
 	on_exit(flush, NULL);

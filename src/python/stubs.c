@@ -106,6 +106,7 @@ static int open_map(bool *first)
 		uid_t user[MPROF_MAPS];
 	} maps;
 	const uid_t user = geteuid();
+	struct stat st;
 	char path[64];
 	unsigned i = 0;
 	int fd;
@@ -122,6 +123,8 @@ static int open_map(bool *first)
 	if (*first && unlink(path) && errno != ENOENT)
 		return -1;
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && *first && !fstat(fd, &st) && (~st.st_mode & 0600))
+		fchmod(fd, 0600); /* the umask hid it even from its owner */
 	if (fd >= 0 && *first)
 		maps.user[maps.users++] = user;
 	return fd;

@@ -173,6 +173,39 @@ test_modes_of_files() {
 	[ -s absolute.log ] || bad 'an absolute path does not work'
 }
 
+# A umask that hides new files even from their owner: mprof can read its own files, and the program
+# has that umask.
+test_files_under_any_umask() {
+	local file
+	(
+		umask 0777
+		"$mprof" record -o log -- touch touched
+		"$mprof" profile -o profile --at-exit stat -- ls
+		"$mprof" stat -c counts -- true
+		MPROF_CONF='MODE=LogMmap LOG_PATH=by_hand' LD_PRELOAD=$build/libmprof.so /bin/true
+		nobody_can_run && mkdir -m 777 open && cd open &&
+			setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" stat true
+	) >out 2>err
+	for file in log profile counts by_hand mprof.*.stat; do
+		expect_same "mode of $file" "$(stat -c %a "$file")" 600
+	done
+	expect_same 'mode of what the program made' "$(stat -c %a touched)" 0
+	expect_no_text err 'truncated'
+	expect_no_text err 'denied'
+	(umask 026 && "$mprof" record -q -o log -- touch other)
+	expect_same 'the same under another umask' "$(stat -c %a other)" 640
+}
+
+test_file_is_closed_to_its_owner() {
+	nobody_can_run || return 0
+	mkdir -m 777 open
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" record -o open/log -- chmod 0 open/log
+	expect_status 0
+	expect_text err "open/log'"
+	expect_text err 'Permission denied'
+	expect_no_text err 'truncated'
+}
+
 test_directory_without_permission() {
 	nobody_can_run || return 0
 	mkdir -m 755 closed

@@ -211,6 +211,8 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 		    " variable (PMI_RANK, ...) gives it, and mprof asks MPI only if the program is"
 		    " linked with it, not if it loads MPI while it runs",
 		    r->path);
+	if (r->file == RUN_UNOPENED)
+		cmd_warn("cannot open '%s' after the run: %s", r->target.path, strerror(r->why));
 	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
 		tell_cut(r);
 	if (r->file == RUN_RESTORED)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,8 +26,15 @@ static volatile sig_atomic_t handed_on, interrupted;
 static volatile sig_atomic_t user;     /* the last SIGUSR1 or SIGUSR2 that was forwarded, or 0 */
 static volatile sig_atomic_t ended_by; /* the one that ended the program, or 0; and when */
 static int64_t ended_ns;
+static mode_t given; /* the umask that mprof was started with */
 
 #define REPEAT_NS 1000000000 /* the most between the two signals of timeout(1) */
+
+void launch_umask(void)
+{
+	given = umask(077);
+	umask(given & 077);
+}
 
 static void hand_on(int signal)
 {
@@ -114,6 +122,7 @@ static void run_child(struct launch *l, char **argv, const char *const *env, siz
 	if (*last)
 		set_variable(last);
 	give_signals_back(l);
+	umask(given);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	execvp(argv[0], argv);
 	code = errno;

@@ -37,6 +37,12 @@ struct launch_end {
 };
 
 /*
+ * From now on, the owner of a file that mprof creates can read and write it, whatever the umask is.
+ * The program gets the umask that mprof was started with.
+ */
+void launch_umask(void);
+
+/*
  * Forks.  The child waits, and runs the program only after launch_go. env are n strings
  * "NAME=value" that are set, or "NAME" that are unset.
  */

@@ -590,12 +590,20 @@ static void settle(struct session *s)
 }
 
 /* Finds out why the file could not be opened. */
-static enum run_file find_nothing(const struct target *t)
+static enum run_file find_nothing(struct run_result *r)
 {
+	const struct target *t = &r->target;
 	struct stat st;
+	int fd;
 
 	if (lstat(t->path, &st) || (t->earlier && st.st_dev == t->dev && st.st_ino == t->ino))
 		return RUN_NOTHING;
+	fd = open(t->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		r->why = errno;
+		return RUN_UNOPENED;
+	}
+	close(fd);
 	return RUN_TRUNCATED;
 }
 
@@ -658,7 +666,7 @@ static void finish_file(struct session *s)
 	sampler_stop(s->sampler, &s->file);
 	s->sampler = NULL;
 	if (s->file.fd < 0) {
-		s->result->file = find_nothing(&s->result->target);
+		s->result->file = find_nothing(s->result);
 	} else {
 		write_waited(s);
 		wait_for_last(s);

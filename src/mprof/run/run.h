@@ -36,6 +36,7 @@ enum run_file {
 	RUN_FILE,      /* the file is there */
 	RUN_NOTHING,   /* no process created it */
 	RUN_EMPTY,     /* it had no event, so the earlier file was restored */
+	RUN_UNOPENED,  /* it is there, and cannot be opened: `why` */
 	RUN_TRUNCATED, /* its header was truncated: nothing can be read */
 	RUN_CUT,       /* it was truncated, but the rest can be read */
 	RUN_RESTORED,  /* it was deleted, and was restored at its path */
@@ -53,6 +54,7 @@ struct run_result {
 	enum target_earlier earlier; /* what happened to the earlier file */
 	char *path;		     /* where the file is, or NULL */
 	enum run_file file;
+	int why;		 /* RUN_UNOPENED: errno */
 	uint32_t alive;		 /* of these, how many still run */
 	bool unranked;		 /* %r is in the name, and nothing said the rank */
 	enum code_python python; /* with the plan's python only */
