@@ -231,13 +231,17 @@ void mp_lost(unsigned reason, uint64_t events)
 				   __ATOMIC_RELAXED);
 }
 
-/* No file can be mapped on some file systems of networks and virtual machines, and with FUSE's
- * direct_io. */
+/*
+ * No file can be mapped on some file systems of networks and virtual machines, and with FUSE's
+ * direct_io.  A policy may forbid it elsewhere, although the file is open for writing.
+ */
 static int file_unmapped(const void *failed)
 {
 	const long error = (long)failed;
 
-	return error == -ENOMEM || error == -EAGAIN ? -ENOMEM : -ENODEV;
+	if (error == -ENOMEM || error == -EAGAIN)
+		return -ENOMEM;
+	return error == -EACCES || error == -EPERM ? -EKEYREJECTED : -ENODEV;
 }
 
 /* Maps the header of a file that we keep.  Takes ownership of fd, also on failure. */
@@ -301,7 +305,7 @@ static int file_is_ours(int fd)
 }
 
 /*
- * Joins the run's file.  -ENOENT: no such file; -EPERM: a seccomp filter binds the process; -EXDEV:
+ * Joins the run's file.  -ENOENT: no such file; -EBADE: a seccomp filter binds the process; -EXDEV:
  * a file of another kind; -ESTALE: the run's file is closed; -ECANCELED: this process is excluded
  * from recording.
  */
@@ -317,7 +321,7 @@ static int file_join(const struct mp_run *run, const char *magic)
 	    sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && has_magic(&h, magic) ? -ESTALE : -EXDEV;
 	if (ret == -ESTALE && same_run(&h, magic, run)) {
 		if (mp_seccomp_filters() > file_filters_of(fd))
-			ret = -EPERM;
+			ret = -EBADE;
 		else if (!mp_config.children && !file_is_ours(fd))
 			ret = -ECANCELED;
 		else
@@ -411,6 +415,8 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 		ret = -ENOENT; /* created by the first write */
 	if (ret == -ESTALE)
 		text_string(why, "this process belongs to a run that has ended");
+	if (ret == -EBADE)
+		text_string(why, "a seccomp filter, added since the run began, may forbid it");
 	if (ret == -EXDEV) /* this run needs its own file: it counts inside a run that keeps a
 			      trace, or vice versa */
 		from_env = 0;
@@ -451,6 +457,9 @@ const char *mp_file_reason(int error)
 		return "too many open files";
 	case ENOMEM:
 		return "no memory or address space";
+	case EKEYREJECTED:
+		return "the system does not permit to map it (mmap): a security policy, such as "
+		       "SELinux or seccomp";
 	case ENODEV:
 		return "its file system cannot map files (mmap); choose another directory";
 	}

@@ -206,6 +206,50 @@ test_file_is_closed_to_its_owner() {
 	expect_no_text err 'truncated'
 }
 
+# A policy refuses to map files for writing, on a file system that can map them.
+test_policy_forbids_mmap() {
+	local why="the system does not permit to map it (mmap): a security policy, such as SELinux or seccomp"
+	cat >forbid.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	execvp(argv[1], argv + 1);
+	return argc > 0;
+}
+END
+	cc -o forbid forbid.c || bad 'forbid.c does not compile'
+	run ./forbid "$mprof" record -o log -- touch started
+	expect_status 2
+	expect_same 'what mprof says' "$(cat err)" "mprof: cannot write 'log': $why"
+	[ ! -e started ] || bad 'the program was started'
+	run ./forbid env MPROF_CONF="MODE=LogMmap LOG_PATH=log" LD_PRELOAD="$build/libmprof.so" ls
+	expect_status 0
+	expect_text err "log': $why"
+	[ ! -e log ] || bad 'a file remains'
+	run "$mprof" record -o log -- ./forbid ls
+	expect_status 0
+	expect_text err "log': a seccomp filter, added since the run began, may forbid it"
+}
+
 test_directory_without_permission() {
 	nobody_can_run || return 0
 	mkdir -m 755 closed

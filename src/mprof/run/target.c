@@ -155,37 +155,43 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 	return code ? code : 1;
 }
 
-/* The library maps the file, which not every file system of a network or FUSE allows. */
-static bool can_be_mapped(int fd)
+/*
+ * The library maps the file, which not every file system of a network or FUSE allows, nor every
+ * policy.  NULL, or why it cannot.
+ */
+static const char *why_unmapped(int fd)
 {
 	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	if (map == MAP_FAILED)
-		return errno == ENOMEM || errno == EAGAIN;
-	munmap(map, bytes);
-	return true;
+	if (map != MAP_FAILED) {
+		munmap(map, bytes);
+		return NULL;
+	}
+	if (errno == ENOMEM || errno == EAGAIN)
+		return NULL;
+	if (errno == EACCES || errno == EPERM)
+		return "the system does not permit to map it (mmap): a security policy, such as "
+		       "SELinux or seccomp";
+	return "its file system cannot map files (mmap); choose another directory";
 }
 
 int target_try(const char *path, const char *shown, struct error *err)
 {
 	/* As the library does, whose name is longest. */
 	char *name = must_printf("%s.%d.new", path, (int)getpid());
-	bool mapped;
+	const char *why;
 	int fd, code = 0;
 
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
 	} else {
-		mapped = can_be_mapped(fd);
+		why = why_unmapped(fd);
 		if (close(fd) | unlink(name))
 			code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
-		else if (!mapped)
-			code = fail(err, -ENODEV,
-				    "cannot write '%s': its file system cannot map files (mmap); "
-				    "choose another directory",
-				    shown);
+		else if (why)
+			code = fail(err, -ENODEV, "cannot write '%s': %s", shown, why);
 	}
 	free(name);
 	return code;
