@@ -620,3 +620,36 @@ END
 	expect_text out 'handler (handled.c:4)'
 	grep -A1 'handler (handled.c:4)' out | grep -qF '[signal handler called] [libc.so.6]' || bad "$(cat out)"
 }
+
+# Methods of Objective-C have their names in the source, also where commands take them.
+test_methods_of_objective_c() {
+	local method='-[Store add:withName:]'
+	cat >store.c <<'END'
+#include <stdlib.h>
+void *kept[2000];
+__attribute__((noinline)) void _i_Store__add_withName_(int i) { kept[i] = malloc(1000 + i); }
+__attribute__((noinline)) void _c_Store_Cache_fill(void)
+{
+	for (int i = 0; i < 2000; i++)
+		_i_Store__add_withName_(i);
+}
+int main(void) { _c_Store_Cache_fill(); }
+END
+	cc -g -O1 -o store store.c || bad 'store.c does not compile'
+	"$mprof" record -q -o log -- ./store || bad 'store cannot be recorded'
+	run "$mprof" report log
+	expect_words out "allocated by $method (store.c:3)"
+	grep -o 'mprof report leaks .*' out >command || bad 'no command'
+	run sh -c "PATH=$build:\$PATH; $(cat command)"
+	expect_status 0
+	expect_text out '2,000 blocks'
+	run "$mprof" report callers "$method" log
+	expect_status 0
+	expect_text out '+[Store(Cache) fill] (store.c)'
+	run "$mprof" report callers '-\[Store*' log
+	expect_status 0
+	run "$mprof" report peak --function="$method" log
+	expect_text out "$method (store.c:3)"
+	run "$mprof" report -x
+	expect_text err "unknown option '-x'"
+}

@@ -238,6 +238,42 @@ START_TEST(test_haskell)
 }
 END_TEST
 
+/* Methods, if the source file or the class shows that they are. */
+START_TEST(test_objective_c)
+{
+	static const char *const names[][2] = {
+		{ "_i_Store__add_withName_", "-[Store add:withName:]" },
+		{ "_i_Store__reset", "-[Store reset]" },
+		{ "_i_Store__reset_it", "-[Store reset_it]" },
+		{ "_i_Store___private_", "-[Store _private:]" },
+		{ "_i_Store_Extra_extra_", "-[Store(Extra) extra:]" },
+		{ "_c_Store__shared", "+[Store shared]" },
+		{ "_i__NSStore__add_", "-[_NSStore add:]" },
+		{ "_i_store__add_", "-[store add:]" },
+		{ "_i_Store__add_.constprop.0", "-[Store add:]" },
+		{ "-[Store(Extra) add:withName:]", "-[Store(Extra) add:withName:]" },
+		{ "_i_Store", "_i_Store" },
+		{ "_i_Store_", "_i_Store_" },
+		{ "_i_Store__", "_i_Store__" },
+		{ "_i___a", "_i___a" },
+		{ "_i_", "_i_" },
+	};
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		name_form(names[i][0], "src/store.m", SYM_SHORT, &t);
+		ck_assert_str_eq(text_string(&t), names[i][1]);
+		name_form(names[i][0], "src/store.m", SYM_RAW, &t);
+		ck_assert_str_eq(text_string(&t), names[i][0]);
+	}
+	name_form("_i_Store__add_.constprop.0", "", SYM_FULL, &t);
+	ck_assert_str_eq(text_string(&t), "-[Store add:].constprop.0");
+	name_form("_i_store__add_", "store.c", SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "_i_store__add_");
+	text_release(&t);
+}
+END_TEST
+
 START_TEST(test_table)
 {
 	const struct row *r = &rows[_i];
@@ -554,6 +590,7 @@ Suite *sym_names_suite(void)
 
 	tcase_add_test(names, test_ada);
 	tcase_add_test(names, test_haskell);
+	tcase_add_test(names, test_objective_c);
 	tcase_add_loop_test(names, test_table, 0, COUNT(rows));
 	tcase_add_test(names, test_cut);
 	suite_add_tcase(s, names);

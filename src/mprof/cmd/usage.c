@@ -494,6 +494,29 @@ static int refuse_in_line(struct parsing *p, const char *name, int ret)
 	return ret;
 }
 
+/*
+ * The name of a method of Objective-C, -[Store add:], begins as options do, but is none:
+ * getopt_long() sees it with a mark before it.
+ */
+#define METHOD_MARK '\1'
+
+static bool is_method(const char *word)
+{
+	return !strncmp(word, "-[", 2) || !strncmp(word, "-\\[", 3); /* the same as a pattern */
+}
+
+static void hide_methods(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (is_method(argv[i]))
+			argv[i] = must_printf("%c%s", METHOD_MARK, argv[i]);
+}
+
+static char *shown_method(char *word)
+{
+	return word && *word == METHOD_MARK ? word + 1 : word;
+}
+
 /* Takes the arguments after the options. */
 static int take_arguments(struct parsing *p, int argc, char **argv)
 {
@@ -502,6 +525,8 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 	const size_t n = (size_t)(argc - optind);
 
 	argv += optind;
+	for (size_t i = 0; i < n; i++)
+		argv[i] = shown_method(argv[i]);
 	if (!n)
 		return u->missing ? fail(&p->err, -EINVAL, "%s", u->missing) : 0;
 	switch (u->words) {
@@ -618,8 +643,10 @@ static int parse(struct parsing *p, int argc, char **argv)
 	char letters[3 * ROWS_MOST + 4] = "+:";
 	int key, ret;
 
-	if (p->usage->words != USAGE_PROGRAM)
+	if (p->usage->words != USAGE_PROGRAM) {
 		strcpy(letters, ":");
+		hide_methods(argc, argv);
+	}
 	getopt_rows(&p->rows, rows, letters + strlen(letters));
 	opterr = 0;
 	optind = 0; /* a command may call another one */
@@ -639,7 +666,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 		case '?':
 			return refuse_in_line(p, NULL, refuse(p, key, argv));
 		default:
-			ret = take(p, key, optarg, argv);
+			ret = take(p, key, shown_method(optarg), argv);
 			if (ret)
 				return refuse_in_line(
 				    p, p->rows.row[row_of(&p->rows, key)].option->name, ret);

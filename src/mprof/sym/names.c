@@ -157,10 +157,10 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 }
 
 /* Names spelled in DWARF have scopes and template arguments, but are not mangled.  The parentheses
- * of Go's main.(*Store).Add are part of the name. */
+ * of Go's main.(*Store).Add and of Objective-C's -[Store(Cache) add:] are part of the name. */
 static enum fold_language spelled(const char *raw)
 {
-	if (strstr(raw, ".(*"))
+	if (strstr(raw, ".(*") || names_objc_is_method(raw))
 		return FOLD_C;
 	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;
 }
@@ -207,6 +207,9 @@ void name_form(const char *raw, const char *file, enum sym_names names, struct t
 	    demangle_ada(raw, to))
 		return;
 	if (names != SYM_RAW && names_haskell_demangle(raw, ends_in(file, ".hs", ".lhs"), to))
+		return;
+	if (names != SYM_RAW &&
+	    names_objc_demangle(raw, ends_in(file, ".m", ".mm"), names == SYM_FULL, to))
 		return;
 	text_clear(to);
 	if (names == SYM_SHORT) {

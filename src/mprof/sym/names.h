@@ -20,6 +20,7 @@ enum sym_names {
 };
 
 /* Replaces the contents of `to`; sets to->failed if it is too long.  file: the source, or "": in
- * one of Ada, pkg__proc is a name of GNAT, and in one of Haskell, M_f_info of GHC; C has both, too.
+ * one of Ada, pkg__proc is a name of GNAT, in one of Haskell, M_f_info of GHC, and in one of
+ * Objective-C, _i_a__b a method; C has all of these, too.
  */
 void name_form(const char *raw, const char *file, enum sym_names names, struct text *to);

@@ -52,6 +52,18 @@ bool names_ocaml_demangle(const char *raw, bool with_number, struct text *to);
  */
 bool names_haskell_demangle(const char *raw, bool known, struct text *to);
 
+/*
+ * Appends the name of a method of Objective-C; false if it is none:
+ *
+ *   _i_Store__add_to_        -[Store add:to:]
+ *   _c_Store_Cache_shared    +[Store(Cache) shared]
+ *
+ * known: the source file is in Objective-C; otherwise the class must begin with a capital letter.
+ */
+bool names_objc_demangle(const char *raw, bool known, bool with_suffix, struct text *to);
+/* Is it such a name, as in DWARF or after demangling? */
+bool names_objc_is_method(const char *name);
+
 /* Appends the name of a function that Cython compiled, "module.Class.method"; false if it is none.
  */
 bool names_cython_demangle(const char *raw, bool with_suffix, struct text *to);
