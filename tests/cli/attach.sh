@@ -592,6 +592,19 @@ while True: time.sleep(9)' >protected_root &
 		run setpriv --bounding-set=-sys_ptrace "$mprof" attach -o /dev/null "$pid"
 		expect_status 3
 		expect_text err "or protects itself (PR_SET_DUMPABLE); run mprof with the capability CAP_SYS_PTRACE"
+		run setpriv --bounding-set=-sys_ptrace "$mprof" report "$pid"
+		expect_status 3
+		expect_text err "cannot examine process $pid: it has more privileges"
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+		# It may list the files that the process has open, but not open them.
+		setpriv --reuid 65534 --regid 65534 --clear-groups sleep 1000 &
+		pid=$!
+		wait_for eval '[ "$(stat -c %u /proc/'$pid')" = 65534 ]'
+		run setpriv --bounding-set=-sys_ptrace "$mprof" report "$pid"
+		expect_status 3
+		expect_same 'what mprof says' "$(cat err)" \
+			"mprof: cannot examine process $pid: it runs as user $(id -un 65534); run mprof as this user"
 		kill "$pid"
 		wait "$pid" 2>/dev/null
 	fi

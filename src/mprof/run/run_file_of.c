@@ -28,14 +28,22 @@ static void find_path(struct run_file_of *f)
 		*end = 0;
 }
 
-/* The library keeps the file open to write, as the mode of the link shows; others may read one. */
-static bool is_file(struct run_file_of *f, const char *fd, const char *magic)
+/*
+ * The library keeps the file open to write, as the mode of the link shows; others may read one.
+ * *why: EACCES if mprof may list the links, but not follow them (root without CAP_SYS_PTRACE).
+ */
+static bool is_file(struct run_file_of *f, const char *fd, const char *magic, int *why)
 {
 	struct stat st;
 
 	snprintf(f->link, sizeof(f->link), "/proc/%d/fd/%.20s", (int)f->pid, fd);
-	if (lstat(f->link, &st) || !(st.st_mode & S_IWUSR) || stat(f->link, &st) ||
-	    !S_ISREG(st.st_mode) ||
+	if (lstat(f->link, &st) || !(st.st_mode & S_IWUSR))
+		return false;
+	if (stat(f->link, &st)) {
+		*why = errno == EACCES || errno == EPERM ? EACCES : *why;
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) ||
 	    file_head(f->link, &f->header, sizeof(f->header)) != sizeof(f->header) ||
 	    (magic ? memcmp(f->header.magic, magic, MPROF_MAGIC_SIZE) != 0
 		   : !mprof_is_magic(f->header.magic)))
@@ -114,6 +122,7 @@ int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct er
 	char path[64];
 	struct dirent *e;
 	bool found = false;
+	int why = 0;
 	DIR *dir;
 
 	f->pid = pid;
@@ -122,7 +131,9 @@ int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct er
 	if (!dir)
 		return run_cannot_examine(pid, errno, err);
 	while (!found && (e = readdir(dir)))
-		found = *e->d_name != '.' && is_file(f, e->d_name, magic);
+		found = *e->d_name != '.' && is_file(f, e->d_name, magic, &why);
 	closedir(dir);
+	if (!found && why)
+		return run_cannot_examine(pid, why, err);
 	return found ? 0 : not_recorded(pid, magic, err);
 }
