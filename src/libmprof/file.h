@@ -66,3 +66,6 @@ void mp_fd_release(void);
 
 /* sigbus.c: survives truncation of the file under our mappings. */
 void mp_sigbus_guard(void);
+/* A part of the file has been mapped there; it will be unmapped. */
+void mp_sigbus_cover(void *at, size_t bytes);
+void mp_sigbus_uncover(void *at);

@@ -18,6 +18,7 @@
 #include "config.h"
 #include "core.h"
 #include "file.h"
+#include "local.h"
 #include "scopes.h"
 #include "sys.h"
 
@@ -33,74 +34,73 @@ static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
-/* One line of /proc/self/maps, read character by character. */
-struct map_line {
-	uint64_t value[8]; /* start, end, -, offset, device, device, inode, - */
-	unsigned field;
-};
+/*
+ * The parts of the file that this process has mapped, other than the header: /proc, which has them,
+ * may be out of reach, as after chroot.  process: whose entry it is, in a forked child another's,
+ * which has no such mapping; 0 or another's: free; CLAIMED: it is being filled.
+ */
+#define PARTS	1024u
+#define CLAIMED UINT32_MAX
 
-/* Adds a character; 1 when the line is complete and its mapping contains `at`. */
-static int map_line_put(struct map_line *l, char c, uintptr_t at)
+static struct part {
+	uint32_t process;
+	char *at;
+	size_t bytes;
+} parts[PARTS];
+
+void mp_sigbus_cover(void *at, size_t bytes)
 {
-	static const char ends[] = "-   : ";
-	unsigned digit = c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
+	const uint32_t process = mp_local->process;
 
-	if (c == '\n') {
-		if (at >= l->value[0] && at < l->value[1])
-			return 1;
-		__builtin_memset(l, 0, sizeof(*l));
-	} else if (l->field < 7 && c == (l->field == 6 ? ' ' : ends[l->field])) {
-		l->field++;
-	} else if (digit < 16) {
-		l->value[l->field] = l->value[l->field] * (l->field == 6 ? 10 : 16) + digit;
+	for (struct part *p = parts; p < parts + PARTS; p++) {
+		uint32_t old = __atomic_load_n(&p->process, __ATOMIC_RELAXED);
+
+		if (old == process || old == CLAIMED ||
+		    !__atomic_compare_exchange_n(&p->process, &old, CLAIMED, 0, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
+			continue;
+		p->at = at;
+		p->bytes = bytes;
+		/* Pairs with the acquire in part_of(). */
+		__atomic_store_n(&p->process, process, __ATOMIC_RELEASE);
+		return;
 	}
-	return 0;
+}
+
+static struct part *part_of(uintptr_t at)
+{
+	for (struct part *p = parts; mp_local && p < parts + PARTS; p++)
+		if (__atomic_load_n(&p->process, __ATOMIC_ACQUIRE) == mp_local->process &&
+		    at - (uintptr_t)p->at < p->bytes)
+			return p;
+	return NULL;
+}
+
+void mp_sigbus_uncover(void *at)
+{
+	struct part *p = part_of((uintptr_t)at);
+
+	if (p)
+		__atomic_store_n(&p->process, 0, __ATOMIC_RELEASE);
 }
 
 /*
- * Does this address lie in a mapping of our file?  A thread that takes or releases a record of
- * counts accesses others' records, too.  Once our file is broken, an anonymous mapping there has
- * just been put in its place by another thread, unless the kernel means other than truncation: an
- * address that is not aligned, or damaged memory.
+ * Replaces the page if `at` is in our memory.  Also if another thread has just done so: both
+ * faulted in it.
  */
-static int sigbus_is_of_our_file(uintptr_t at, int code)
+static int sigbus_is_ours(uintptr_t at)
 {
-	struct map_line line = { .field = 0 };
-	char text[512];
-	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), found = 0;
-	uintptr_t low, high;
-	long n = 0;
+	const struct part *p = part_of(at);
+	uintptr_t low = at & -(uintptr_t)mp_page(), high = low + mp_page();
 
-	while (fd >= 0 && !found && (n = sys_read(fd, text, sizeof(text))) > 0)
-		for (long i = 0; i < n && !found; i++)
-			found = map_line_put(&line, text[i], at);
-	if (fd >= 0)
-		sys_close(fd);
-	if (!found)
-		return 0;
-	if (!line.value[6])
-		return mp_file.broken && code == BUS_ADRERR;
+	if (!p)
+		return sigbus_replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE);
 	/* Nothing beyond the mapping: with MP_FAKE_PAGE, the kernel's pages are smaller. */
-	low = at & -(uintptr_t)mp_page();
-	high = low + mp_page();
-	low = low > line.value[0] ? low : line.value[0];
-	high = high < line.value[1] ? high : line.value[1];
-	return line.value[6] == mp_file.ino && sigbus_replace_if_in(at, (void *)low, high - low);
-}
-
-/*
- * Replaces the page if `at` is in our memory.  Without /proc, knows only what a thread mostly
- * accesses: the header, its own slot and its own counts.
- */
-static int sigbus_is_ours(uintptr_t at, int code)
-{
-	struct mprof_thread *t = mprof_self;
-
-	if (sigbus_replace_if_in(at, mp_file.header, MPROF_HEADER_SIZE) ||
-	    sigbus_replace_if_in(at, t->slot, t->slot_bytes) || sigbus_is_of_our_file(at, code))
-		return 1;
-	return t->data && at - (uintptr_t)t->data < sizeof(struct mprof_counts) &&
-	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
+	if (low < (uintptr_t)p->at)
+		low = (uintptr_t)p->at;
+	if (high > (uintptr_t)p->at + p->bytes)
+		high = (uintptr_t)p->at + p->bytes;
+	return sigbus_replace_if_in(at, (void *)low, high - low);
 }
 
 /* The handler that the library installed when it was attached before. */
@@ -111,7 +111,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	int saved = errno;
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
-	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr, info->si_code)) {
+	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr)) {
 		errno = saved;
 		return;
 	}

@@ -120,6 +120,7 @@ static int map_part(uint64_t offset, uint64_t bytes, char **out)
 	 * A forked child does not need it: in a chain of forks, each would keep all its ancestors'.
 	 */
 	sys_madvise(map, bytes, MADV_DONTFORK);
+	mp_sigbus_cover(map, bytes);
 	*out = map;
 	return 0;
 }
@@ -269,6 +270,7 @@ static void slot_drop(struct mprof_thread *t)
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
 	if (x == t->home) /* it is empty, and stays mapped for the next thread */
 		return;
+	mp_sigbus_uncover(x);
 	sys_munmap(x, t->slot_bytes);
 	__atomic_fetch_sub(&mp_local->mapped_slots, 1, __ATOMIC_RELAXED);
 	mp_self_bytes(-(int64_t)t->slot_bytes);

@@ -666,3 +666,70 @@ END
 	expect_status 135
 	expect_words err 'truncated'
 }
+
+# After chroot, without /proc, the library knows by itself which mappings are its own.
+test_truncated_after_chroot() {
+	local mode
+	[ "$(id -u)" = 0 ] || return 0
+	cat >jailed.c <<'END'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *kept[8][20000];
+static pthread_barrier_t at;
+__attribute__((noinline)) static void *deep(int n, size_t size)
+{
+	void *p = n ? deep(n - 1, size) : malloc(size);
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+static void *work(void *arg)
+{
+	void **own = arg;
+	for (int i = 0; i < 20000; i++) {
+		own[i] = deep(i % 13, 20 + i % 100);
+		if (i == 4000) {
+			pthread_barrier_wait(&at);
+			pthread_barrier_wait(&at);
+		}
+	}
+	for (int i = 0; i < 20000; i++)
+		free(own[i]);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[8];
+	int fd;
+	free(malloc(1));
+	fd = open(argv[1], O_RDWR);
+	if (fd < 0 || (argc > 2 && (chroot(argv[2]) || chdir("/"))))
+		return 9;
+	pthread_barrier_init(&at, NULL, 9);
+	for (int i = 0; i < 8; i++)
+		pthread_create(t + i, NULL, work, kept[i]);
+	pthread_barrier_wait(&at);
+	if (ftruncate(fd, 0))
+		return 8;
+	pthread_barrier_wait(&at);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	if (!fork()) {
+		pthread_create(t, NULL, (void *(*)(void *))malloc, (void *)16);
+		pthread_join(*t, NULL);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	compile jailed -pthread
+	mkdir jail
+	for mode in Count:COUNTS_PATH LogMmap:LOG_PATH Profile:PROFILE_PATH Sample:PROFILE_PATH; do
+		MPROF_CONF="MODE=${mode%:*} ${mode#*:}=file" LD_PRELOAD=$build/libmprof.so run ./jailed file jail
+		expect_same "status with ${mode%:*}" "$status" 0
+		rm -f file
+	done
+}
