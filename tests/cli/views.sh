@@ -322,6 +322,16 @@ test_views_suppressions_of_valgrind() {
 	expect_status 2
 	expect_one_line_error
 	expect_text err "'short' ends within a suppression: expected }"
+	sed 's/definite/none/' supp >none
+	list leaks --suppressions none
+	expect_same 'of no kind' "$(json answer '.suppressed | map(select(.pattern == "grown")) | length')" 0
+	sed 's/definite/indirect,reachable/' supp >more
+	list leaks --suppressions more
+	expect_same 'of two kinds' "$(json answer '.suppressed | map(select(.pattern == "grown")) | length')" 1
+	sed 's/definite/definite,lost/' supp >wrong
+	run "$mprof" report leaks --suppressions wrong log
+	expect_status 2
+	expect_text err "'wrong', line 5: invalid kind of leak 'lost': expected definite, indirect, possible, reachable, all or none"
 	sed 's/fun:grow/function:grow/' supp >wrong
 	run "$mprof" report leaks --suppressions wrong log
 	expect_status 2

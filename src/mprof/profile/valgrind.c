@@ -102,10 +102,32 @@ static void add(struct valgrind_steps *s, enum valgrind_what what, const char *g
 						      glob ? must_strdup(glob) : NULL };
 }
 
+/* The kinds of leaks that a block is about, which a trace does not tell apart; none: of no leak. */
+static int take_kinds(struct valgrind_block *b, const char *list, struct error *err)
+{
+	static const char *const known[] = { "definite",  "indirect", "possible",
+					     "reachable", "all",      "none" };
+	size_t i, n;
+
+	for (list += strspn(list, " \t"); *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (strlen(known[i]) == n && !strncmp(list, known[i], n))
+				break;
+		if (i == sizeof(known) / sizeof(known[0]))
+			return fail(err, -EINVAL,
+				    "invalid kind of leak '%.*s': expected definite, indirect, "
+				    "possible, reachable, all or none",
+				    (int)(n < 60 ? n : 60), list);
+		b->none = !strcmp(known[i], "none");
+	}
+	return 0;
+}
+
 static int take_step(struct valgrind_block *b, const char *line, struct error *err)
 {
 	if (!strncmp(line, "match-leak-kinds:", 17))
-		return 0;
+		return take_kinds(b, line + 17, err);
 	if (!strcmp(line, "...")) {
 		add(&b->steps, VALGRIND_ANY, NULL);
 		return 0;
@@ -130,7 +152,7 @@ static bool is_of_leaks(const char *line)
 
 static int end_of_block(struct valgrind_block *b)
 {
-	const bool taken = b->of_leaks && b->steps.count;
+	const bool taken = b->of_leaks && !b->none && b->steps.count;
 
 	b->lines = 0;
 	if (!taken)

@@ -14,8 +14,8 @@
  * Each line from the third on matches a line of the stack, from the innermost one on: the name of
  * its function (fun), the path of its object (obj), or its source file (src: FILE or FILE:LINE); in
  * these, * matches anything and ? a character.  `...` matches any number of lines.  What is further
- * out makes no difference.  The kinds of leaks are ignored, because a trace does not tell them
- * apart, and so are suppressions of other errors and tools.
+ * out makes no difference.  All kinds of leaks but none are the same, because a trace does not tell
+ * them apart.  Suppressions of other errors and tools are ignored.
  */
 #pragma once
 
@@ -37,6 +37,7 @@ struct valgrind_steps {
 struct valgrind_block {
 	size_t lines; /* so far; 0 = outside */
 	bool of_leaks;
+	bool none; /* of no kind of leak */
 	char *name;
 	struct valgrind_steps steps;
 };
