@@ -295,6 +295,11 @@ test_names_without_split_dwarf() {
 		run "$mprof" report hot --json log
 		expect_same "$version: who allocates" "$(jq -r '.rows[0].stack[-1].function' out)" build
 		expect_text err "no inlined functions and few lines for '$PWD/split': the .dwo files of -gsplit-dwarf are missing, such as '"
+		: >split.dwp
+		run "$mprof" report hot --no-symbol-cache log
+		grep -qE "(libdw 0\.[0-9]+ cannot read|, also in) '$PWD/split.dwp'" err ||
+			bad "$version: the package is not named: $(cat err)"
+		rm split.dwp
 		run "$mprof" report log
 		expect_words out 'was allocated by build [split]'
 		expect_words out 'No inlined functions and few lines for split: the .dwo files of -gsplit-dwarf are missing'

@@ -10,10 +10,12 @@
 
 #include <elfutils/libdwelf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/memory.h"
 #include "debuginfod.h"
 #include "sym_text.h"
@@ -272,10 +274,33 @@ static bool are_cached(const struct object *o, Dwarf *dwarf)
 	       !memcmp(&o->main.identity, &o->there, sizeof(o->main.identity));
 }
 
+#define READS_PACKAGES 191 /* elfutils 0.191 */
+
+/* Why a package beside the file, *.dwp, has not what is missing; "" if there is none. */
+static const char *why_not_in_package(const char *file, char *text, size_t size)
+{
+	char *package = must_printf("%s.dwp", file);
+	const char *version = dwfl_version(NULL);
+	unsigned minor = READS_PACKAGES;
+
+	*text = '\0';
+	if (!access(package, F_OK)) {
+		sscanf(version, "0.%u", &minor);
+		if (minor < READS_PACKAGES)
+			snprintf(text, size,
+				 "; libdw %s cannot read '%.400s', as 0.%u and later can", version,
+				 package, READS_PACKAGES);
+		else
+			snprintf(text, size, ", also in '%.400s'", package);
+	}
+	free(package);
+	return text;
+}
+
 /* Opens the DWARF. */
 static void take_dwarf(struct object *o, Dwarf *dwarf)
 {
-	char why[PATH_MAX];
+	char why[PATH_MAX], package[512];
 	const char *missing;
 
 	find_alt(o, dwarf);
@@ -284,8 +309,8 @@ static void take_dwarf(struct object *o, Dwarf *dwarf)
 	missing = o->lines.missing;
 	if (!missing)
 		return;
-	snprintf(why, sizeof(why), "the .dwo files of -gsplit-dwarf are missing, such as '%s'",
-		 missing);
+	snprintf(why, sizeof(why), "the .dwo files of -gsplit-dwarf are missing, such as '%s'%s",
+		 missing, why_not_in_package(dwarf_file(o), package, sizeof(package)));
 	o->split = keep(o, why);
 }
 
