@@ -1891,6 +1891,34 @@ served("a profile of a running program has new figures, in the same state, and s
   await page.close();
 }));
 
+served("new figures and Back keep the zoom of a bottom-up graph", () => running("profile", async (r) => {
+  const page = await open(r, "page=flame&figure=end&inverted=1"), graph = page.locator("#page .graph canvas"), zoom = () => page.evaluate(() => new URLSearchParams(location.hash).get("zoom"));
+  const stack = () => page.locator("#page .graph details pre").textContent();
+  await page.getByLabel("New figures").selectOption("on request");
+  await graph.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  const chosen = await stack(), number = await zoom();
+  assert.match(chosen, /.\n./);
+  assert.ok(number);
+  await r.step();
+  await renewed(page);
+  assert.equal(await stack(), chosen);
+  await page.keyboard.press("Escape");
+  await poll(page, () => !document.querySelector("#page .graph details"), "the whole graph");
+  await r.step();
+  await renewed(page);
+  await page.goBack();
+  await poll(page, () => document.querySelector("#page .graph details"), "the zoom");
+  assert.equal(await stack(), chosen);
+  // Where other frames are asked for, it may have none.
+  await page.getByLabel("Fold recursion").check();
+  assert.equal(await zoom(), null);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}));
+
 served("new figures come with their findings, and keep what is open, chosen and in the history", () => running("profile", async (r) => {
   const page = await open(r, "figure=end"), findings = () => page.evaluate(() => document.querySelector("#page .findings").textContent);
   await page.getByLabel("New figures").selectOption("on request");

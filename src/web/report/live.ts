@@ -4,7 +4,7 @@
 import { load } from "./data";
 import type { Data } from "./data";
 import { el } from "./element";
-import { measures } from "./model";
+import { measures, numberOfPlace, placeOfNumber, stackOf } from "./model";
 import type { State } from "./state";
 
 const EVERY: [number, string][] = [[0, "on request"], [2, "every 2 s"], [5, "every 5 s"], [10, "every 10 s"], [60, "every minute"]];
@@ -130,7 +130,8 @@ export class Live {
 // history keeps it beside the address.
 export interface Anchor {
 	chosen: string;
-	zoom: string[]; // the frames of its path
+	zoom: string[]; // the nodes of its path; bottom-up, of the path of its leaf
+	outer: number; // bottom-up: how many of them, from the first, its other node has
 	from: number; to: number; // ns; -1: from the start, to the end
 }
 
@@ -138,10 +139,8 @@ const placeKey = (d: Data, line: number): string =>
 	[d.text[d.line.function[line]], d.text[d.line.file[line]], d.line.line[line], d.text[d.line.module[line]]].join("\0");
 
 export function anchor(s: State, d: Data): Anchor {
-	const zoom: string[] = [];
-	for (let n = s.inverted ? 0 : s.zoom; n; n = d.parent[n])
-		zoom.unshift(placeKey(d, d.lineOf[n]));
-	return { chosen: s.chosen ? placeKey(d, s.chosen) : "", zoom, from: s.from < 0 ? -1 : d.point.ns[s.from], to: s.to == d.points - 1 ? -1 : d.point.ns[s.to] };
+	const place = s.inverted ? placeOfNumber(s.zoom) : null, path = (node: number) => stackOf(d, node).map(n => placeKey(d, d.lineOf[n]));
+	return { chosen: s.chosen ? placeKey(d, s.chosen) : "", zoom: path(s.inverted ? place?.leaf ?? 0 : s.zoom), outer: place ? stackOf(d, place.node).length : 0, from: s.from < 0 ? -1 : d.point.ns[s.from], to: s.to == d.points - 1 ? -1 : d.point.ns[s.to] };
 }
 
 function lineOf(d: Data, key: string): number {
@@ -165,6 +164,12 @@ function nodeOf(d: Data, path: string[]): number {
 	return node;
 }
 
+// The place of a bottom-up frame, or 0.
+function placeAt(d: Data, path: string[], outer: number): number {
+	const stack = stackOf(d, nodeOf(d, path));
+	return outer && stack.length == path.length ? numberOfPlace({ leaf: stack[stack.length - 1], node: stack[outer - 1] }) : 0;
+}
+
 export function anchored(s: State, a: Anchor, d: Data): State {
 	const point = (ns: number) => {
 		const i = d.point.ns.findIndex(n => n >= ns);
@@ -172,5 +177,5 @@ export function anchored(s: State, a: Anchor, d: Data): State {
 	};
 	const to = a.to < 0 ? d.points - 1 : point(a.to);
 	return { ...s, measure: measures.find(m => m.key == s.measure.key) ?? measures[0], to, from: a.from < 0 ? -1 : Math.min(point(a.from), to - 1),
-		zoom: s.inverted ? 0 : nodeOf(d, a.zoom), chosen: lineOf(d, a.chosen) };
+		zoom: s.inverted ? placeAt(d, a.zoom, a.outer) : nodeOf(d, a.zoom), chosen: lineOf(d, a.chosen) };
 }

@@ -43,7 +43,9 @@ const KEYS: [string, string][] = [
 ];
 
 const DRAWN = 0.0001; // of the width: half a pixel of 5,000
-const FRAMES = ["from", "to", "exact", "filter", "merged", "share", "foldRecursion"]; // of State: what the graph's frames depend on
+
+// What the graph's frames depend on, beside the answer to its question.
+const form = (s: State): unknown[] => [s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged];
 
 class App {
 	private s: State;
@@ -197,7 +199,7 @@ class App {
 		const before = this.s;
 		this.s = this.answerable({ ...this.s, ...change });
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
-				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // nothing may allocate at its place then
+				(this.s.inverted && this.framesOf(this.s) != this.framesOf(before))) // nothing may allocate at its place then
 			this.s.zoom = change.zoom ?? 0;
 		if (change.page)
 			this.others.look = unseen();
@@ -207,6 +209,14 @@ class App {
 		else if (location.hash != hash)
 			history.pushState(noted, "", hash);
 		this.changed(before);
+	}
+
+	private question(s: State): string {
+		return JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact, isInTime(s, this.d)]);
+	}
+
+	private framesOf(s: State): string {
+		return this.question(s) + JSON.stringify(form(s));
 	}
 
 	// A zoom changes nothing but the graph.
@@ -253,7 +263,7 @@ class App {
 
 	private draw(): void {
 		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = figured(this.s.exact && !this.refused() ? this.s : this.answered(), d);
-		const question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact, isInTime(s, d)]);
+		const question = this.question(s);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
 		else if (!s.exact)
@@ -349,7 +359,7 @@ class App {
 
 	// Bottom-up, stacks have many times as many frames as nodes, and most are too small to be drawn.
 	private makeFrames(): void {
-		const { s, d } = this, framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged, s.inverted && s.zoom]);
+		const { s, d } = this, framed = JSON.stringify([this.asked, form(s), s.inverted && s.zoom]);
 		if (framed == this.framed)
 			return;
 		this.framed = framed;

@@ -433,7 +433,7 @@ export interface Place { leaf: number; node: number }
 const NODES = 2 ** 22; // more than a page has
 
 export const placeOfNumber = (n: number): Place | null => n ? { leaf: Math.floor(n / NODES), node: n % NODES } : null;
-export const numberOfPlace = (f: Frame): number => f.leaf === undefined ? 0 : f.leaf * NODES + f.node;
+export const numberOfPlace = (f: { leaf?: number; node: number }): number => f.leaf === undefined ? 0 : f.leaf * NODES + f.node;
 
 class Builder {
 	frames: Frame[] = [];
