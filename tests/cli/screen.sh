@@ -204,6 +204,11 @@ END
 	"$mprof" record -q -o near.log -- ./near
 	run "$mprof" report near.log
 	expect_words out "mapped by Haskell's heap (my_mmap (near.c:3)); linked with -rtsopts, the program's option +RTS -hT shows its objects."
+	sed 's/getMBlocks/S_getmem/g' near.c >chez.c
+	compile chez
+	"$mprof" record -q -o chez.log -- ./chez
+	run "$mprof" report chez.log
+	expect_words out "mapped by Chez Scheme's heap (my_mmap (chez.c:3)); (bytes-allocated)"
 	# GCC 16 exports the callers only.
 	strip -o cc1 near
 	"$mprof" record -q -o cc1.log -- ./cc1
@@ -333,6 +338,11 @@ END
 	[ "$(grep -c 'was never freed' out)" = 1 ] || bad 'a heap is a leak'
 	run "$mprof" report --all log
 	expect_words out '* OCaml'
+	sed -i 's/caml_alloc_for_heap/C_rereclaim2/' collected.c
+	compile collected
+	report_of ./collected
+	expect_words out "Chicken's collector requests large blocks"
+	[ "$(grep -c 'was never freed' out)" = 1 ] || bad 'a heap of Chicken is a leak'
 }
 
 # Advice that the reader has followed already, in vain.

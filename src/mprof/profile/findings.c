@@ -117,16 +117,28 @@ static bool passes_through(struct profile *names, uint32_t stack, const char *be
 	return false;
 }
 
-/* Does OCaml's collector request the block, for its heap or its own work? */
-static bool is_of_ocaml_heap(struct profile *names, uint32_t stack)
-{
-	static const char *const collector[] = { "caml_alloc_for_heap", "caml_shared_try_alloc",
-						 "caml_major_collection_slice", "caml_init_gc" };
+#define COLLECTOR(of)                                                           \
+	of "'s collector requests large blocks for values of many callers, and" \
+	   " keeps its heap until the program ends: that is not a leak."
 
-	for (size_t k = 0; k < sizeof(collector) / sizeof(collector[0]); k++)
-		if (passes_through(names, stack, collector[k]))
-			return true;
-	return false;
+/* Does a collector request the block, for its heap or its own work?  Returns what to say then. */
+static const char *collector_of(struct profile *names, uint32_t stack)
+{
+	static const struct {
+		const char *function, *note;
+	} heaps[] = {
+		{ "caml_alloc_for_heap", COLLECTOR("OCaml") },
+		{ "caml_shared_try_alloc", COLLECTOR("OCaml") },
+		{ "caml_major_collection_slice", COLLECTOR("OCaml") },
+		{ "caml_init_gc", COLLECTOR("OCaml") },
+		{ "C_rereclaim2", COLLECTOR("Chicken") },
+		{ "___setup_mem", COLLECTOR("Gambit") },
+	};
+
+	for (size_t k = 0; k < sizeof(heaps) / sizeof(heaps[0]); k++)
+		if (passes_through(names, stack, heaps[k].function))
+			return heaps[k].note;
+	return NULL;
 }
 
 static const char *note_of(struct profile *names, uint32_t stack)
@@ -152,13 +164,10 @@ static const char *note_of(struct profile *names, uint32_t stack)
 	if (is_of_slices(names, stack))
 		return "GLib divides the blocks of g_slice_alloc for many callers;"
 		       " G_SLICE=always-malloc in the environment shows those of each.";
-	if (is_of_ocaml_heap(names, stack))
-		return "OCaml's collector requests large blocks for values of many callers, and"
-		       " keeps its heap until the program ends: that is not a leak.";
 	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
 		if (passes_through(names, stack, pools[i].function))
 			return pools[i].note;
-	return NULL;
+	return collector_of(names, stack);
 }
 
 static void insert(struct findings *f, const struct finding *new)
@@ -462,7 +471,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	if (kind == FINDING_TOTAL && !is_turned_over(s, function, t, &new))
 		return true;
 	kept = kind == FINDING_LEAK && is_kept_for_script(new.line);
-	if ((kind == FINDING_LEAK && is_of_ocaml_heap(&f->names, new.at_stack.stack)) ||
+	if ((kind == FINDING_LEAK && collector_of(&f->names, new.at_stack.stack)) ||
 	    (kept && has_kept(f)))
 		return false;
 	if (new.lines == 1)
