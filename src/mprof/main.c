@@ -22,6 +22,7 @@
 #include "cmd/usage.h"
 #include "run/launch.h"
 #include "run/library.h"
+#include "util/own_stack.h"
 #include "util/pager.h"
 #include "util/plain.h"
 #include "util/terminal.h"
@@ -183,7 +184,7 @@ static void hold_streams(void)
 			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	static char name[] = "mprof";
 	struct form form = { 0 };
@@ -198,4 +199,9 @@ int main(int argc, char **argv)
 	if (usage_take(&usage, argc, argv, &form))
 		return STATUS_USAGE;
 	return dispatch(&form);
+}
+
+int main(int argc, char **argv)
+{
+	return own_stack_run(run, argc, argv);
 }

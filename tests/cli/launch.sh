@@ -842,6 +842,22 @@ test_limit_of_data() {
 	expect_text err 'next: mprof report log'
 }
 
+# A program that needs no more stack than this does not end because of mprof, and keeps the limit.
+test_limit_of_stack() {
+	local command
+	ulimit -s 64
+	run "$mprof" record -o log -- /bin/sh -c 'ulimit -s'
+	expect_status 0
+	expect_same 'the limit of the program' "$(cat out)" 64
+	expect_text err 'next: mprof report log'
+	"$mprof" profile -q -o profile -- true || bad 'no profile'
+	for command in 'stat true' 'report log' 'report --all log' 'diff log log' 'check --max-peak 1G log' \
+		'image -o image.png log' 'report profile' 'doctor'; do
+		run "$mprof" $command
+		expect_same "status of $command" "$status" 0
+	done
+}
+
 # A program closes all descriptors by a system call, and the file cannot be opened again.
 test_file_closed_for_good() {
 	cat >closes.c <<'END'
