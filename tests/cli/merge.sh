@@ -266,3 +266,18 @@ END
 	run "$mprof" report twice.profile
 	grep -q 'and: \|\[first\]' out && bad "it is one program: $(head -20 out)"
 }
+
+# Neither of them takes the PID of a program that runs, as report does.
+test_merge_and_compress_take_no_pid() {
+	run "$mprof" merge -o all $$ 1
+	expect_status 3
+	expect_same 'what merge says' "$(cat err)" \
+		"mprof: there is no file '$$', and merge takes no PID: 'mprof ctl $$ dump' writes what a program has so far"
+	run "$mprof" compress $$
+	expect_status 3
+	expect_text err "there is no file '$$', and compress takes no PID"
+	: >1
+	run "$mprof" compress 1
+	expect_status 3
+	expect_no_text err 'PID'
+}

@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "progress.h"
 #include "event_count.h"
+#include "running.h"
 #include "usage.h"
 
 #define LEVEL_MAX 19
@@ -175,6 +176,14 @@ int cmd_compress(int argc, char **argv)
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	for (size_t i = 0; i < o.log.count; i++) {
+		if (running_is_pid(o.log.item[i])) {
+			status =
+			    cmd_error(STATUS_FILE,
+				      "there is no file '%s', and compress takes no PID: mprof "
+				      "record compresses the trace when the program has ended",
+				      o.log.item[i]);
+			continue;
+		}
 		before = cmd_file_bytes(o.log.item[i]);
 		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR)

@@ -9,6 +9,7 @@
 #include "../trace/combine.h"
 #include "../util/format.h"
 #include "cmd.h"
+#include "running.h"
 #include "usage.h"
 
 struct options {
@@ -49,8 +50,15 @@ static const struct usage usage = {
 static int merge(const struct options *o, struct error *err)
 {
 	struct export_file f;
-	int ret = export_file_open_recording(&f, o->output, err);
+	int ret;
 
+	for (size_t i = 0; i < o->from.count; i++)
+		if (running_is_pid(o->from.item[i]))
+			return fail(err, -ENOENT,
+				    "there is no file '%s', and merge takes no PID: 'mprof ctl %s "
+				    "dump' writes what a program has so far",
+				    o->from.item[i], o->from.item[i]);
+	ret = export_file_open_recording(&f, o->output, err);
 	if (ret)
 		return ret;
 	ret = trace_combine(f.out, (const char *const *)o->from.item, o->from.count, 0, err);
