@@ -269,8 +269,8 @@ static const struct usage usage = {
 	.options = options,
 	.args = "PID dump|status|pause|resume|clear",
 	.doc = "Dumps, pauses, resumes or clears the profile of a running program, or shows its "
-	       "status. The program was started with mprof profile, or with MODE=Profile or "
-	       "MODE=Sample. The program is not interrupted.\vThe "
+	       "status. This works for programs that were started with mprof profile, or with "
+	       "MODE=Profile or MODE=Sample, and does not interrupt them.\vThe "
 	       "action applies to all processes that share the profile, not only to PID.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, words),

@@ -84,8 +84,8 @@ void time_finding_sentence(const struct alloc_times *t, FILE *out)
 	else
 		fprintf(out, "About %s", format_percent(whole(t->ns), t->cpu_ns).s);
 	fprintf(out,
-		" of the CPU time%s was spent in the allocator, about %s. Fewer calls help, by "
-		"pools or reserved capacity, or perhaps another allocator.",
+		" of the CPU time%s was spent in the allocator, about %s. Pools and "
+		"reserved capacity save calls; another allocator may be faster.",
 		until(t), format_ns(whole(t->ns)).s);
 }
 
