@@ -560,9 +560,18 @@ END
 	# gcc's sanitizers refuse to load second.
 	sed -i 's/getenv("LD_PRELOAD")/"sanitized"/' musl.c
 	cc -fsanitize=address -o sanitized musl.c 2>/dev/null || return
+	cp musl.c unlinked.c
 	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './sanitized; exit 0'
 	expect_same sanitized "$(cat out)" sanitized
 	expect_text err "'./sanitized' cannot be recorded: it is built with a sanitizer"
+	# Nor do those that the user preloads, as for an extension of Python.
+	local asan
+	asan=$(realpath "$(cc -print-file-name=libasan.so)")
+	compile unlinked
+	run env LD_PRELOAD="$asan" ASAN_OPTIONS=detect_leaks=0 "$mprof" record -o no.log -- ./unlinked
+	expect_status 0
+	expect_same 'preloaded' "$(cat out)" sanitized
+	expect_text err "'./unlinked' cannot be recorded: LD_PRELOAD names $asan, a sanitizer"
 }
 
 # A loader that is run with a program as its argument, as wrappers of bundled programs do.

@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
 #include "../util/file_head.h"
 #include "../util/path_search.h"
 #include "elf.h"
@@ -58,6 +59,27 @@ static bool is_sanitized(const char *path)
 	return false;
 }
 
+/* Returns the sanitizer among the objects that the user preloads, which must come first, too. */
+static char *sanitizer_preloaded(void)
+{
+	static const char *const runtimes[] = { MPROF_SANITIZERS };
+	const char *list = getenv("LD_PRELOAD");
+	char *name;
+	size_t n;
+
+	for (; list && *list; list += n + !!list[n]) {
+		n = strcspn(list, ": ");
+		name = must_printf("%.*s", (int)n, list);
+		for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+			if (!strncmp(basename(name), runtimes[i], strlen(runtimes[i])))
+				return name;
+		if (strchr(name, '/') && is_sanitized(name))
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
 static const char sanitized[] =
     "it is built with a sanitizer, whose own allocator must come first; "
     "to record it, build it without";
@@ -73,6 +95,22 @@ static bool is_musl(const char *path)
 	const char *name = basename(path);
 
 	return strstr(name, MPROF_MUSL) || (!strcmp(name, "libc.so") && strstr(path, MPROF_MUSL));
+}
+
+/* Without libmprof.so the program runs as it would without mprof. */
+static void judge_preloaded(struct program *p)
+{
+	char *name = sanitizer_preloaded(), *why;
+
+	if (!name)
+		return;
+	why = must_printf("LD_PRELOAD names %.200s, a sanitizer, whose own allocator must come "
+			  "first; to record it, leave that out of LD_PRELOAD",
+			  name);
+	cannot(p, why);
+	p->alone = true;
+	free(why);
+	free(name);
 }
 
 static const char *remedy_of_static(const char *image)
@@ -236,6 +274,8 @@ int program_find(const char *name, struct program *p, struct error *err)
 		return fail(err, -ENOENT, "cannot run '%s': its interpreter '%s' is missing",
 			    p->path, p->image);
 	judge(p);
+	if (!*p->why_not)
+		judge_preloaded(p);
 	if (!*p->why_not)
 		find_past(p);
 	return has_its_loader(p, err);
