@@ -214,6 +214,11 @@ END
 	"$mprof" record -q -o cc1.log -- ./cc1
 	run "$mprof" report cc1.log
 	expect_words out "mapped by the heap of GCC's collector ("
+	sed 's/getMBlocks/S_getmem/' near.c >scheme.c
+	compile scheme
+	"$mprof" record -q -o scheme.log -- ./scheme
+	run "$mprof" report scheme.log
+	expect_words out "mapped by the heap of Chez Scheme (my_mmap (scheme.c:3)); after (enable-object-counts #t), (object-counts) shows its objects."
 	# Two callers: the larger share is named, though another stack of the smaller one is largest.
 	cat >two.c <<'END'
 #include <string.h>
