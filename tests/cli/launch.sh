@@ -574,6 +574,25 @@ END
 	expect_text err "'./unlinked' cannot be recorded: LD_PRELOAD names $asan, a sanitizer"
 }
 
+# QEMU passes its environment on to a program whose loader cannot preload the library.
+test_emulator() {
+	local name
+	printf '%s\n' '#!/bin/sh' 'echo "$QEMU_UNSET_ENV"' >qemu-riscv64
+	chmod +x qemu-riscv64
+	run "$mprof" record -o log -- ./qemu-riscv64
+	expect_same variable "$(cat out)" LD_PRELOAD
+	expect_text err "'./qemu-riscv64' emulates another machine: its own calls are recorded, those of the program that it runs are not"
+	run env QEMU_UNSET_ENV=FOO "$mprof" record -o log -- ./qemu-riscv64
+	expect_same 'in addition' "$(cat out)" FOO,LD_PRELOAD
+	# What runs on this machine can preload it.
+	for name in qemu-system-riscv64 "qemu-$(uname -m)" qemu-img; do
+		mv qemu-* "$name"
+		run "$mprof" record -o log -- "./$name"
+		expect_same "$name" "$(cat out)" ''
+		expect_no_text err warning
+	done
+}
+
 # A loader that is run with a program as its argument, as wrappers of bundled programs do.
 test_loader_as_program() {
 	local loader

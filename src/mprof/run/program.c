@@ -233,6 +233,33 @@ static bool is_valgrind(const char *path)
 	return !strcmp(name, "valgrind") || !strncmp(name, "valgrind.", 9);
 }
 
+/* QEMU's user emulation of another machine, qemu-MACHINE or qemu-MACHINE-static, passes its
+ * environment on.  On this machine, what it runs can preload the library, too. */
+static bool is_emulator(const char *path)
+{
+#ifdef __x86_64__
+	static const char own[] = "x86_64";
+#else
+	static const char own[] = "aarch64";
+#endif
+	static const char *const machines[] = { "aarch64", "alpha", "arm",    "hexagon", "hppa",
+						"i386",	   "loong", "m68k",   "micro",	 "mips",
+						"nios2",   "or1k",  "ppc",    "riscv",	 "s390x",
+						"sh4",	   "sparc", "x86_64", "xtensa" };
+	const char *name = basename(path);
+	size_t i;
+
+	if (strncmp(name, "qemu-", 5))
+		return false;
+	name += 5;
+	if (!strncmp(name, own, strlen(own)) && name[strlen(own)] != '_')
+		return false;
+	for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (!strncmp(name, machines[i], strlen(machines[i])))
+			return true;
+	return false;
+}
+
 /* Finds an allocator of the program's own that a preloaded one does not replace; clang links
  * sanitizers like that. */
 static void find_past(struct program *p)
@@ -243,6 +270,13 @@ static void find_past(struct program *p)
 		snprintf(p->past, sizeof(p->past),
 			 "most tools of '%.200s' take the calls of malloc from the program that "
 			 "they examine: these are not recorded; to record them, run it without",
+			 p->path);
+		return;
+	}
+	if (p->emulates) {
+		snprintf(p->past, sizeof(p->past),
+			 "'%.200s' emulates another machine: its own calls are recorded, those of "
+			 "the program that it runs are not",
 			 p->path);
 		return;
 	}
@@ -264,7 +298,7 @@ int program_find(const char *name, struct program *p, struct error *err)
 	p->why_not[0] = p->past[0] = '\0';
 	p->past_all = false;
 	p->past_called = NULL;
-	p->alone = false;
+	p->alone = p->emulates = false;
 	if (code)
 		return code;
 	snprintf(p->image, sizeof(p->image), "%s", p->path);
@@ -273,6 +307,7 @@ int program_find(const char *name, struct program *p, struct error *err)
 	if (i && access(p->image, X_OK))
 		return fail(err, -ENOENT, "cannot run '%s': its interpreter '%s' is missing",
 			    p->path, p->image);
+	p->emulates = is_emulator(p->path);
 	judge(p);
 	if (!*p->why_not)
 		judge_preloaded(p);

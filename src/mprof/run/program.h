@@ -17,8 +17,9 @@ struct program {
 	char past[1024];	 /* which calls bypass libmprof.so, and why; "" if none */
 	bool past_all;		 /* all calls of the program do */
 	const char *past_called; /* a function that shows them if it is wrapped, or NULL */
-	bool alone; /* with libmprof.so preloaded, its loader or run-time would complain, or
-		     * even end it */
+	bool emulates; /* it is QEMU, which passes its environment on to another machine */
+	bool alone;    /* with libmprof.so preloaded, its loader or run-time would complain, or
+			* even end it */
 };
 
 /*

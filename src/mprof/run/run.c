@@ -34,7 +34,7 @@
 #include "../util/now.h"
 #include "../util/alloc.h"
 
-#define VARIABLES 6
+#define VARIABLES 7
 #define EXEC_NS	  200000000 /* from exec until the new program is recorded */
 #define LAST_NS	  100000000 /* until the last process has ended, if it does */
 
@@ -163,6 +163,17 @@ static void make_tunables(struct session *s)
 				     LOADER_KEEPS + OTHERS_MAY_TAKE + elf.tls);
 }
 
+/* The loader of another machine would complain of our library. */
+static void make_emulated(struct session *s)
+{
+	const char *before = getenv("QEMU_UNSET_ENV");
+	bool more = before && *before;
+
+	if (s->result->program.emulates)
+		s->variable[6] = must_printf("QEMU_UNSET_ENV=%s%sLD_PRELOAD", more ? before : "",
+					     more ? "," : "");
+}
+
 static int make_notes(struct session *s, struct error *err)
 {
 	s->notes = memfd_create("mprof notes", MFD_CLOEXEC);
@@ -188,6 +199,7 @@ static int prepare(struct session *s, struct error *err)
 	if (code)
 		return code;
 	make_tunables(s);
+	make_emulated(s);
 	return make_notes(s, err);
 }
 
