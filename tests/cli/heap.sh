@@ -387,6 +387,19 @@ test_own_malloc() {
 	run "$mprof" report log
 	expect_no_text out mallocx
 	own_malloc_passed
+	# In the program or a library, which call it by another name; but a library that offers it is the
+	# allocator itself.
+	echo 'void *_rjem_malloc(unsigned long n) { return n ? "" : 0; } void work(void) { _rjem_malloc(7); }' >rust.c
+	cc -O1 -o rust main.c rust.c
+	expect_own "$PWD/rust' contains jemalloc: its calls of _rjem_malloc and the like are not recorded" note ./rust
+	cc -s -rdynamic -O1 -o rust main.c rust.c
+	expect_own "$PWD/rust' contains jemalloc" note ./rust
+	cc -O1 -shared -fPIC -fvisibility=hidden -include stdlib.h -o libcalls.so -Dwork='__attribute__((visibility("default"))) work' rust.c
+	run "$mprof" record -o log -- ./calls
+	expect_text err "libcalls.so' contains jemalloc"
+	cc -O1 -shared -fPIC -o libcalls.so rust.c
+	run "$mprof" record -o log -- ./calls
+	expect_no_text err contains
 	# A sanitizer, as clang links it: with the symbol table and without.
 	echo 'void __asan_init(void) {}' >sanitizer.c
 	cc -g -O1 -fno-builtin -DSEEN= -o sanitized own.c main.c sanitizer.c

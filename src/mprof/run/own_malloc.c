@@ -30,6 +30,19 @@ static const struct {
 	{ "__tsan_init", sanitizer },
 };
 
+/* Functions of an allocator that leaves malloc alone, if an object contains it: the linker binds
+ * the object's calls, so nothing records them.  Of what Rust does not need, its linker keeps
+ * nothing. */
+static const struct contained {
+	const char *symbol, *allocator;
+} contained[] = {
+	{ "_rjem_malloc", "jemalloc" }, { "_rjem_mallocx", "jemalloc" },
+	{ "je_malloc", "jemalloc" },	{ "je_mallocx", "jemalloc" },
+	{ "mi_malloc", "mimalloc" },	{ "mi_malloc_aligned", "mimalloc" },
+	{ "rpmalloc", "rpmalloc" },	{ "rpaligned_alloc", "rpmalloc" },
+	{ "sn_malloc", "snmalloc" },	{ "sn_rust_alloc", "snmalloc" },
+};
+
 /* Functions that only this allocator has, and the option that records them. */
 static const struct called {
 	const char *symbol, *allocator, *option;
@@ -63,6 +76,8 @@ struct object {
 	bool defined;  /* defines malloc, perhaps only for itself */
 	bool symbolic; /* it binds its calls to its own symbols */
 	const char *allocator;
+	const struct contained *contains;
+	bool exports;		       /* that, so it may be the allocator's own library */
 	const struct called *calls;    /* one that it imports */
 	const struct passed *requests; /* one that it imports */
 	const struct passed *passes;   /* one that it offers */
@@ -98,6 +113,11 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 	for (i = 0; !o->allocator && i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (!strcmp(name, marks[i].symbol))
 			o->allocator = marks[i].allocator;
+	for (i = 0; i < sizeof(contained) / sizeof(contained[0]); i++)
+		if (!strcmp(name, contained[i].symbol)) {
+			o->contains = o->contains ?: &contained[i];
+			o->exports |= dynamic;
+		}
 	for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (!strcmp(name, passed[i].symbol))
 			o->passes = &passed[i];
@@ -106,7 +126,8 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 /* Rejects most names quickly: a large library has 100,000. */
 static bool may_tell(const char *name)
 {
-	return *name && (*name == '_' ? name[1] == '_' || !strncmp(name, "_ZN3tbb", 7)
+	return *name && (*name == '_' ? name[1] == '_' || !strncmp(name, "_ZN3tbb", 7) ||
+					    !strncmp(name, "_rjem_", 6)
 				      : strchr("mjtsrd", *name) != NULL);
 }
 
@@ -214,6 +235,8 @@ static bool see_hashed(struct object *o, Elf *elf)
 	see_named(o, &h, "malloc");
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		see_named(o, &h, marks[i].symbol);
+	for (size_t i = 0; i < sizeof(contained) / sizeof(contained[0]); i++)
+		see_named(o, &h, contained[i].symbol);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		see_named(o, &h, passed[i].symbol);
 	return true;
@@ -271,6 +294,19 @@ static void set_calls(struct own_malloc *own, const char *path, const struct obj
 	own->called = own->wraps = o->calls->symbol;
 	own->allocator = o->calls->allocator;
 	own->remedy = o->calls->option;
+	set_path(own, path);
+}
+
+static void set_contains(struct own_malloc *own, const char *path, const struct object *o)
+{
+	struct elf_facts elf;
+
+	if (!o->contains || o->defined || own->how != OWN_NONE ||
+	    (o->exports && (elf_read(path, &elf) || !elf.has_loader)))
+		return;
+	own->how = OWN_CONTAINS;
+	own->called = o->contains->symbol;
+	own->allocator = o->contains->allocator;
 	set_path(own, path);
 }
 
@@ -375,6 +411,7 @@ static bool see_library(const char *path, struct passing *passing, struct own_ma
 		set(own, o.offered ? OWN_SYMBOLIC : OWN_HIDDEN, path, &o);
 		return true;
 	}
+	set_contains(own, path, &o);
 	set_calls(own, path, &o);
 	return false;
 }
@@ -410,6 +447,7 @@ bool own_malloc_find(const char *program, struct own_malloc *own)
 
 	*own = (struct own_malloc){ .how = OWN_NONE };
 	if (!o.defined) {
+		set_contains(own, program, &o);
 		set_calls(own, program, &o);
 		find_in_libraries(program, &passing, own);
 		set_passing(own, &passing);
@@ -475,6 +513,7 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 		[OWN_SYMBOLIC] = " and binds its own calls to that (-Bsymbolic): they are not"
 				 " recorded; to record them, link it without -Bsymbolic",
 		[OWN_CALLS] = "",
+		[OWN_CONTAINS] = "",
 		[OWN_PASSES] = "",
 		[OWN_HIDDEN] = " for itself alone: its own calls are not recorded; to record them,"
 			       " build it without, or with the allocator as a shared library",
@@ -485,6 +524,13 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 			 "'%s' calls %s of %s, a function that mprof does not record; to record it "
 			 "and the like, run the program under mprof with %s",
 			 own->path, own->called, own->allocator, own->remedy);
+	else if (own->how == OWN_CONTAINS)
+		snprintf(
+		    to, size,
+		    "'%s' contains %s: its calls of %s and the like are not recorded; to record "
+		    "them, build it to call malloc (in Rust, without #[global_allocator]; "
+		    "Redis, with make MALLOC=libc)",
+		    own->path, own->allocator, own->called);
 	else if (own->how == OWN_PASSES)
 		snprintf(
 		    to, size,

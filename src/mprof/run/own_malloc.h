@@ -20,6 +20,7 @@ enum own_how {
 	OWN_SYMBOLIC,  /* in a library with -Bsymbolic: its own calls go there */
 	OWN_HIDDEN,    /* not offered to others: the object's own calls do */
 	OWN_CALLS,     /* none: the object calls functions of an allocator other than malloc */
+	OWN_CONTAINS,  /* none: an allocator in the object has other names, by which it is called */
 	OWN_PASSES,    /* none: forwards requests of other objects to functions of that kind */
 };
 
@@ -27,7 +28,7 @@ struct own_malloc {
 	enum own_how how;
 	char path[PATH_MAX];
 	const char *allocator; /* a well-known one that is linked into it, or NULL */
-	const char *called;    /* OWN_CALLS: one of those functions */
+	const char *called;    /* OWN_CALLS: one of those functions; OWN_CONTAINS: of its own */
 	const char *wraps;     /* OWN_CALLS and OWN_PASSES: a function that must be wrapped */
 	const char *remedy;    /* the option that records them */
 };
