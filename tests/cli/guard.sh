@@ -97,7 +97,7 @@ test_guard_killed() {
 	guarded -- "$build/preload/misuse" killed
 	expect_status 137
 	expect_text err 'Guard checked 1,000 blocks and found no error.'
-	expect_text err 'mprof: 10 blocks were not checked: live when the process was killed, or it still runs.'
+	expect_text err 'mprof: 10 blocks were not checked: live when the process was killed or ended by a system call of its own (as Go does), or it still runs.'
 	"$mprof" report errors --json mprof.guard >answer
 	expect_same 'figures' "$(json answer '"\(.blocks) \(.freed) \(.unchecked) \(.errors)"')" '1000 990 10 0'
 	guarded -- "$build/preload/misuse" exit

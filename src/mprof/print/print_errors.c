@@ -261,7 +261,8 @@ void errors_summary(const struct errors *e, const char *before, FILE *out)
 			format_count(e->sum.unwritten).s, e->sum.unwritten == 1 ? "was" : "were");
 	if (e->unchecked)
 		fprintf(out,
-			"%s%s not checked: live when the process was killed, or it still runs.\n",
+			"%s%s not checked: live when the process was killed or ended by a system "
+			"call of its own (as Go does), or it still runs.\n",
 			before, format_many(e->unchecked, "block was", "blocks were").s);
 	if (e->sum.bare)
 		fprintf(out, "%s%s not guarded, for lack of memory for their records.\n", before,
