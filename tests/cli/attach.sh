@@ -225,6 +225,7 @@ test_attach_counts_from_then_on() {
 	run "$mprof" report a.profile
 	expect_words out 'was still running when mprof detached from it'
 	expect_words out 'blocks from before are unknown, and times count from then'
+	expect_words out 'Unmatched: 100 frees of blocks from before mprof attached.'
 	expect_no_text out 'missing from this'
 	run "$mprof" report --html page.html a.profile
 	expect_status 0

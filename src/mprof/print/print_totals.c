@@ -173,13 +173,22 @@ static void print_lives(const struct site_values *v, const struct site_lanes *l,
 
 static void print_unmatched(const struct print_totals *t, FILE *out)
 {
-	if (t->lanes->missed || t->lanes->strange)
-		fprintf(out,
-			"  Unmatched: %s without a recorded free, and %s without a recorded "
-			"allocation%s.\n",
-			format_many(t->lanes->missed, "block", "blocks").s,
-			format_many(t->lanes->strange, "free", "frees").s,
-			t->p->header->pauses ? ", as after a pause" : "");
+	const struct tree *tree = &t->a->tree;
+	const uint64_t missed = t->lanes->missed, strange = t->lanes->strange;
+
+	if (!missed && !strange)
+		return;
+	fputs("  Unmatched: ", out);
+	if (missed)
+		fprintf(out, "%s without a recorded free",
+			format_many(missed, "block", "blocks").s);
+	if (strange)
+		fprintf(out, "%s%s %s", missed ? ", and " : "",
+			format_many(strange, "free", "frees").s,
+			tree->processes && tree->process->attached
+			    ? "of blocks from before mprof attached"
+			    : "without a recorded allocation");
+	fprintf(out, "%s.\n", t->p->header->pauses ? ", as after a pause" : "");
 }
 
 static void print_sums(const struct print_totals *t, FILE *out)
