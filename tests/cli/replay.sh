@@ -118,12 +118,43 @@ test_replay_names_the_process() {
 	run "$mprof" replay --quick --no-heaps --reps 0 --allocator glibc forks.log
 	expect_status 0
 	tr -s ' \n' ' ' <out >words
-	grep -Eq "Played: process 2 of 2, 'perl' with [0-9,]+ calls and a peak of [0-9.]+ MiB; the largest peak, [0-9.]+ MiB, is of process 1, 'perl'; choose with --process N or --process all\\." words ||
+	grep -Eq "Played: process 2 \\(of 2 that made calls\\), 'perl' with [0-9,]+ calls and a peak of [0-9.]+ MiB; the largest peak, [0-9.]+ MiB, is of process 1, 'perl'; choose with --process N or --process all\\." words ||
 		bad "nothing is said of the choice: $(head -c 600 words)"
 	run "$mprof" replay --quick --no-heaps --reps 0 --allocator glibc --process 1 --json forks.log
 	expect_same process "$(jq .program.process out)" 1
 	replay --no-heaps --reps 0 --allocator glibc
 	expect_no_text out Played:
+}
+
+# A process without calls has a number, too; free(NULL) is not played.
+test_replay_counts() {
+	cat >silent.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	void *volatile p = malloc(10);
+	for (int i = 0; i < 2; i++) {
+		if (!fork()) {
+			for (int k = 0; k < 300 * i; k++) {
+				free(p = malloc(100));
+				free(NULL);
+			}
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	free(p);
+	return 0;
+}
+END
+	compile silent -fno-builtin
+	"$mprof" record -q -o silent.log -- ./silent
+	run "$mprof" replay --quick --no-heaps --reps 0 --allocator glibc silent.log
+	expect_words out "Recorded: 600 calls of 1 thread"
+	expect_words out "Played: process 3 (of 2 that made calls), 'silent' with 900 calls"
+	expect_words out 'Repaired or left out: 300 calls of free(NULL).'
 }
 
 test_replay_json_names() {

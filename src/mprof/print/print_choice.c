@@ -56,8 +56,9 @@ static void put(FILE *f, const struct program_choice *c)
 			format_many(processes, "process", "processes").s);
 		return;
 	}
-	fprintf(f, "process %" PRIu32 " of %zu, '%s' with %s and a peak of %s", p->number,
-		processes, p->exe, format_many(p->calls, "call", "calls").s,
+	/* Numbers count processes without calls, too. */
+	fprintf(f, "process %" PRIu32 " (of %zu that made calls), '%s' with %s and a peak of %s",
+		p->number, processes, p->exe, format_many(p->calls, "call", "calls").s,
 		format_bytes(p->peak_bytes).s);
 	if (images > 1)
 		fprintf(f, ", one of the %zu programs that it ran", images);

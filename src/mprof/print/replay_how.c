@@ -113,8 +113,10 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		  "blocks that ended with exec or their process" },
 		{ offsetof(struct mprof_play_summary, failed), "call that had failed",
 		  "calls that had failed" },
+		{ offsetof(struct mprof_play_summary, null_frees), "call of free(NULL)",
+		  "calls of free(NULL)" },
 	};
-	char text[400] = "";
+	char text[500] = "";
 	uint64_t count;
 	size_t i, n = 0;
 
