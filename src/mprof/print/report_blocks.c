@@ -81,7 +81,7 @@ static void print_left(const struct analysis *a, FILE *out)
 		report_ends_early(a)	? "the events"
 		: a->tree.processes > 1 ? "their process"
 					: "the program");
-	if (a->findings && a->findings->kept.all.live_blocks)
+	if (a->findings && a->findings->kept.all.live_blocks && !report_is_reduced(a))
 		fprintf(out, "  %s%s of these, %s, %s kept by %s, not by the program.\n",
 			*kept_least(&a->findings->kept) ? "At least " : "",
 			format_many(a->findings->kept.all.live_blocks, "block", "blocks").s,

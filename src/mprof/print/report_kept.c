@@ -175,6 +175,7 @@ void report_whole(const struct analysis *a, FILE *out)
 	const struct sites *s = &a->whole;
 	const struct site_values *v = &s->total;
 	const bool left = tree_interrupted(&a->tree); /* as for a profile */
+	const struct kept *k = a->findings ? &a->findings->kept : NULL;
 
 	fprintf(out, "Peak%s: %s in %s, %s after the start",
 		s->totals.process ? " of the largest process" : "", format_bytes(s->peak.bytes).s,
@@ -186,10 +187,14 @@ void report_whole(const struct analysis *a, FILE *out)
 	else if (s->totals.bound)
 		fprintf(out, ", accurate to %s because the process had several threads",
 			format_bytes(s->totals.bound).s);
-	fprintf(out, ". Allocated in total: %s in %s. %s: %s in %s.", format_bytes(v->bytes).s,
+	fprintf(out, ". Allocated in total: %s in %s. %s: %s in %s", format_bytes(v->bytes).s,
 		format_many(v->calls, "block", "blocks").s,
 		left ? "Live at the end" : "Never freed", format_bytes(v->live_bytes).s,
 		format_many(v->live_calls, "block", "blocks").s);
+	if (report_is_reduced(a) && k && k->all.live_blocks && k->all.live_bytes <= v->live_bytes)
+		fprintf(out, ", of which %s keep %s%s", kept_by(k), kept_least(k),
+			format_bytes(k->all.live_bytes).s);
+	putc('.', out);
 	if (s->totals.estimated)
 		fprintf(
 		    out,

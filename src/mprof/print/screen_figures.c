@@ -253,9 +253,10 @@ void screen_totals(struct paragraph *words, const struct analysis *a)
 		    strcmp(format_bytes(n->bytes).s, format_bytes(p->at.bytes).s))
 			paragraph_add(words,
 				      " (a sum over processes that ended at different times)");
-		if (k && k->all.live_blocks == n->blocks && k->all.live_bytes == n->bytes)
+		if (k && !*least && k->all.live_blocks == n->blocks &&
+		    k->all.live_bytes == n->bytes)
 			paragraph_add(words, "; %s keep all of it", kept_by(k));
-		else if (k && k->all.live_blocks)
+		else if (k && k->all.live_blocks && !*least) /* otherwise it is of the whole run */
 			paragraph_add(words, ", of which %s keep %s%s", kept_by(k), kept_least(k),
 				      format_bytes(k->all.live_bytes).s);
 		if (!k || k->all.live_bytes < n->bytes / 2)
