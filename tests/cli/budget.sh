@@ -203,6 +203,9 @@ test_budget_said_in_a_report() {
 	expect_words out 'Live at the end of this time: at least 16 bytes in 1 block. '
 	run "$mprof" report --all prints.log
 	expect_no_text out 'kept by'
+	# Where that takes all lines of a screen, one finding is shown nevertheless.
+	run env COLUMNS=40 "$mprof" report prints.log
+	grep -q '^  1\. ' out || bad "no finding: $(cat out)"
 }
 
 test_budget_invalid() {

@@ -3,8 +3,8 @@
  * report_screen.c - the first screen of a report: what ran and how it ended, what
  * is missing, the figures of the whole run, then the findings that gain most.
  *
- * At most SCREEN_LINES: each part has its share, and findings get the rest. What does not fit is
- * counted, and --all shows it.
+ * At most SCREEN_LINES: each part has its share, and findings get the rest, at least one. What does
+ * not fit is counted, and --all shows it.
  */
 #include "report.h"
 
@@ -39,7 +39,7 @@ struct screen {
 	const struct analysis *a;
 	FILE *out;
 	unsigned width;
-	size_t left; /* lines */
+	long left; /* lines; negative if the parts before the findings took too many */
 };
 
 void report_title(const char *title, FILE *out)
@@ -63,7 +63,7 @@ static void say(struct screen *s, struct paragraph *p, const char *first, unsign
 	const struct paragraph_form form = { first, indent, s->width, false };
 
 	if (p->n)
-		s->left -= paragraph_print(p, &form, s->out);
+		s->left -= (long)paragraph_print(p, &form, s->out);
 	paragraph_release(p);
 }
 
@@ -448,7 +448,8 @@ static void add_remark(const struct screen *s, struct paragraph *command, const 
 		paragraph_add_styled(command, STYLE_FAINT, remark);
 }
 
-/* How many fit into `left`, and for how many of these, from the first, the command fits too. */
+/* How many fit into `left`, but at least one, and for how many of these, from the first, the proof
+ * fits too. */
 static size_t choose(const struct screen *s, struct item *item, size_t n, size_t left)
 {
 	const struct paragraph_form words = { "  1. ", 5, s->width, false },
@@ -467,9 +468,9 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 			paragraph_release(&x->proof);
 		if (x->proof.n)
 			x->proof_lines = paragraph_print(&x->proof, &command, NULL);
-		if (x->lines > left)
+		if (x->lines > left && shown)
 			break;
-		left -= x->lines;
+		left -= x->lines < left ? x->lines : left;
 		shown++;
 	}
 	for (i = 0; i < shown; i++) {
@@ -487,9 +488,9 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 	snprintf(first, sizeof(first), "%3zu. ", number);
 	say(s, &x->words, first, 5);
 	if (x->command.n)
-		s->left -= paragraph_print(&x->command, &command, s->out);
+		s->left -= (long)paragraph_print(&x->command, &command, s->out);
 	if (x->proved)
-		s->left -= paragraph_print(&x->proof, &command, s->out);
+		s->left -= (long)paragraph_print(&x->proof, &command, s->out);
 }
 
 /* Is the first finding about a function that of an interpreter? */
@@ -614,7 +615,7 @@ static void tell_no_finding(struct screen *s)
 	if (!leaks)
 		return;
 	put_text(&words, STYLE_FAINT, shell_command("mprof report leaks ", a->path));
-	s->left -= paragraph_print(&words, &form, s->out);
+	s->left -= (long)paragraph_print(&words, &form, s->out);
 	paragraph_release(&words);
 }
 
@@ -623,8 +624,9 @@ static bool tell_findings(struct screen *s, size_t *more)
 {
 	struct item item[FINDINGS + STACK_FINDINGS + 4] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
-	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
-	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
+	const long reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
+	const size_t shown =
+	    choose(s, item, n, s->left > reserved ? (size_t)(s->left - reserved) : 0);
 	size_t i;
 	bool explained = false;
 
