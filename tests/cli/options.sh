@@ -128,6 +128,14 @@ test_options_of_other_commands() {
 						print command[i], word, name[i]
 		}')
 	[ "$n" -ge 20 ] || bad "only $n options were found"
+	local pair
+	for pair in $(sed -n 's/{ "\([a-z-]*\)", "\([a-z]*\)" },*/\1:\2\n/gp' "$root/src/mprof/cmd/usage.c" | grep -o '[a-z-]*:[a-z]*$'); do
+		"$mprof" "${pair#*:}" --help=all | grep -q -e "--${pair%:*}\b" || bad "mprof ${pair#*:} has no --${pair%:*}"
+		expect_refused "unknown option '--${pair%:*}': it is an option of 'mprof ${pair#*:}'" stat "--${pair%:*}" -- true
+	done
+	expect_refused "unknown option '--sample': it is an option of 'mprof profile'" record --sample -- true
+	expect_refused "unknown option '--last': it is an option of 'mprof record'" profile --last 60s -- true
+	expect_refused "unknown option '--threads': did you mean '--thread'?" report --threads 1 log
 	expect_refused "unknown option '--log': did you mean '--log-qty'?" record --log 5 -- true
 	expect_refused "unknown option '--all': did you mean '--allocator'?" replay --all log
 }

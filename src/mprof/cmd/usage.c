@@ -401,6 +401,34 @@ static void getopt_rows(const struct rows *rows, struct option *to, char *letter
 /* What other profilers call --pid or -p. */
 #define ATTACH "'mprof attach PID' profiles a program that runs already"
 
+/* Options of commands that run a program, taken for those of another such command. */
+static const struct {
+	const char *name, *command;
+} elsewhere[] = {
+	{ "budget", "record" },		 { "last", "record" },
+	{ "overhead", "record" },	 { "touched", "record" },
+	{ "at-exit", "profile" },	 { "dump-every", "profile" },
+	{ "dump-rss", "profile" },	 { "dump-signal", "profile" },
+	{ "paused", "profile" },	 { "sample", "profile" },
+	{ "sample-calls", "profile" },	 { "site-sizes", "profile" },
+	{ "stack-max-size", "profile" }, { "stack-min-size", "profile" },
+	{ "threads", "profile" },
+};
+
+/* Returns the command that has this option, or NULL. */
+static const char *command_elsewhere(const char *command, const char *word)
+{
+	static const char *const run[] = { "test", "stat", "record", "profile", "attach" };
+	bool runs = false;
+
+	for (size_t i = 0; i < sizeof(run) / sizeof(run[0]); i++)
+		runs |= !strcmp(command, run[i]);
+	for (size_t i = 0; runs && i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (!strcmp(word, elsewhere[i].name))
+			return elsewhere[i].command;
+	return NULL;
+}
+
 /* Reports "unknown option '--formt': did you mean '--format'?"; word: as given, without a value. */
 static int unknown_option(struct parsing *p, const char *name, const char *word)
 {
@@ -409,7 +437,11 @@ static int unknown_option(struct parsing *p, const char *name, const char *word)
 	const char *like = NULL;
 	char list[256] = "";
 	size_t i, used = 0;
+	const char *command = command_elsewhere(command_of(name), word);
 
+	if (command)
+		return fail(&p->err, -EINVAL,
+			    "unknown option '--%s': it is an option of 'mprof %s'", word, command);
 	for (i = 0; i < p->rows.n; i++) {
 		const struct option_row *o = p->rows.row[i].option;
 
