@@ -102,10 +102,8 @@ static const struct option_row options[] = {
 	OPTION_KEY("touched", "BYTES", keys, TOUCHED,
 		   "Record how much of each freed block was used, if it has at least BYTES [16384]",
 		   .otherwise = "16384"),
-	OPTION_KEY_SET(
-	    "reach", keys, REACH, 1,
-	    "As each process ends, find out which of its blocks no pointer leads to, and "
-	    "what holds the others, for mprof report leaks"),
+	OPTION_KEY_SET("reach", keys, REACH, 1,
+		       "Find blocks that no pointer leads to as a process ends"),
 	OPTION_KEY("log-qty", "RECORDS", keys, LOG_QTY,
 		   "Grow the file in steps of this many records"),
 	OPTION_KEY("cache-qty", "RECORDS", keys, CACHE_QTY,
@@ -127,7 +125,7 @@ static const struct option_row options[] = {
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
 		   "Keep exact times; otherwise they are accurate to 1 us"),
 	OPTION_BIT(0, "best", form, RECORD_BEST,
-		   "Take more time to compress the trace, for a smaller file"),
+		   "Compress the trace into a smaller file, in more time"),
 	OPTION_BIT(0, "no-compress", form, RECORD_PLAIN,
 		   "Do not compress the trace; 'mprof compress' can do it later"),
 	OPTION_FLAG(0, "no-sample", no_samples, "Do not sample the memory of the processes"),
