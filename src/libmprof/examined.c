@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <mprof/module.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include "config.h"
@@ -19,8 +20,10 @@
 #include "real_libc.h"
 #include "sys.h"
 
-#define GIVE_UP_NS 4000000000u /* without a sign of mprof */
-#define LOOK_NS	   50000000
+#define GIVE_UP_NS  4000000000u /* without a sign of mprof */
+#define LOOK_NS	    50000000
+#define BIT(signal) (1ull << ((signal)-1))
+#define END_SIGNALS (BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGTERM)) /* "end now" */
 
 /* Waits for a change of header.waiting, but not long. */
 static void examined_look(struct mprof_file_header *h, uint32_t value)
@@ -33,6 +36,14 @@ static void examined_look(struct mprof_file_header *h, uint32_t value)
 static void examined_wake(struct mprof_file_header *h)
 {
 	mp_sys(SYS_futex, (long)&h->waiting, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+/* Others that end need not find out for themselves.  An mprof that was only slow counts on from 0.
+ */
+static void examined_give_up(struct mprof_file_header *h, uint32_t beat)
+{
+	__atomic_compare_exchange_n(&h->examiner, &beat, MPROF_EXAMINER_GONE, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 }
 
 static int examined_claim(struct mprof_file_header *h, uint32_t number)
@@ -49,23 +60,28 @@ static int examined_claim(struct mprof_file_header *h, uint32_t number)
 	return 1;
 }
 
-void mp_examined_wait(void)
+static uint64_t examined_pending(void)
 {
-	struct mprof_file_header *h = mp_file.header;
+	uint64_t pending = 0;
+
+	mp_sys(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0, 0, 0);
+	return pending;
+}
+
+static void examined_wait(struct mprof_file_header *h)
+{
 	const uint32_t number = mp_local->process;
 	uint32_t beat = 0, now, value, mine = 0;
 	uint64_t seen = mp_clock_monotonic_ns();
 
-	if (!mp_config.reach || !h || mp_file_is_profile())
-		return;
-	/* The one that examines is a child of mprof, so not an ancestor of this process. */
-	mp_sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0, 0);
-	while (!mp_file.broken) {
+	while (!mp_file.broken && !(examined_pending() & END_SIGNALS)) {
 		now = __atomic_load_n(&h->examiner, __ATOMIC_RELAXED);
 		if (now != beat)
 			seen = mp_clock_monotonic_ns();
 		beat = now;
-		if (now == MPROF_EXAMINER_GONE || mp_clock_monotonic_ns() - seen > GIVE_UP_NS)
+		if (mp_clock_monotonic_ns() - seen > GIVE_UP_NS)
+			examined_give_up(h, now);
+		if (__atomic_load_n(&h->examiner, __ATOMIC_RELAXED) == MPROF_EXAMINER_GONE)
 			break;
 		value = __atomic_load_n(&h->waiting, __ATOMIC_ACQUIRE);
 		if (mine && value != number)
@@ -78,4 +94,23 @@ void mp_examined_wait(void)
 	if (mine && __atomic_compare_exchange_n(&h->waiting, &value, 0, 0, __ATOMIC_RELEASE,
 						__ATOMIC_RELAXED))
 		examined_wake(h);
+}
+
+/*
+ * A signal that comes now, as from a timer, would come too late if nobody examined the process, so
+ * it stays blocked.  One that asks the process to end does so at once.
+ */
+void mp_examined_wait(void)
+{
+	struct mprof_file_header *h = mp_file.header;
+	uint64_t signals;
+
+	if (!mp_config.reach || !h || mp_file_is_profile())
+		return;
+	/* The one that examines is a child of mprof, so not an ancestor of this process. */
+	mp_sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0, 0);
+	mp_signals_block(&signals);
+	examined_wait(h);
+	signals |= examined_pending() & ~END_SIGNALS;
+	mp_signals_restore(&signals);
 }

@@ -2,9 +2,12 @@
 /* run_reach.c - which blocks pointers lead to, in memory of this process. */
 #include "suites.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "run/reach.h"
@@ -163,6 +166,63 @@ START_TEST(none)
 }
 END_TEST
 
+/* ---- a process that is stopped ---- */
+
+static volatile uint32_t *count; /* shared */
+
+static void *count_on(void *unused)
+{
+	for (;;)
+		++*count;
+	return unused;
+}
+
+/* Counts, and ends when it is told to. */
+static void run_process(int ready)
+{
+	pthread_t id;
+
+	pthread_create(&id, NULL, count_on, NULL);
+	if (write(ready, "", 1) == 1)
+		read(ready, &id, 1);
+	_exit(5);
+}
+
+/* The other threads of a process stand still until it has ended. */
+START_TEST(process_ends)
+{
+	struct stopped s;
+	int pipe[2], status;
+	uint32_t before;
+	pid_t pid;
+	char c;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pipe), 0);
+	count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	if (!pid)
+		run_process(pipe[1]);
+	ck_assert_int_eq(read(pipe[0], &c, 1), 1);
+	ck_assert_int_eq(stopped_begin(&s, pid), 0);
+	ck_assert_uint_eq(s.threads, 2);
+	ck_assert(!stopped_let_go(&s, getpid()));
+	before = *count;
+	ck_assert(stopped_let_go(&s, pid));
+	stopped_wait_end(&s, 20000000); /* it has not ended */
+	ck_assert_uint_eq(s.threads, 1);
+	ck_assert_uint_eq(*count, before);
+	ck_assert_int_eq(write(pipe[0], "", 1), 1);
+	stopped_wait_end(&s, INT64_MAX / 2);
+	ck_assert_uint_eq(s.threads, 0);
+	ck_assert_uint_eq(*count, before);
+	stopped_end(&s);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WEXITSTATUS(status), 5);
+	close(pipe[0]);
+	close(pipe[1]);
+}
+END_TEST
+
 /* ---- random graphs, against a model ---- */
 
 static bool model[BLOCKS_MOST];
@@ -226,6 +286,7 @@ Suite *run_reach_suite(void)
 	tcase_add_test(c, rings);
 	tcase_add_test(c, large);
 	tcase_add_test(c, none);
+	tcase_add_test(c, process_ends);
 	tcase_add_loop_test(c, random_graphs, 0, 20);
 	suite_add_tcase(s, c);
 	return s;

@@ -19,6 +19,8 @@
 #include "roots.h"
 #include "stopped.h"
 
+#define END_NS 1000000000 /* for the process to end, while its other threads are stopped */
+
 /* A stack whose blocks were examined, and the slot that most of them depend on, by the weighted
  * majority of Boyer and Moore: if one slot leads to more than half of the bytes, it is that one. */
 struct row {
@@ -315,6 +317,10 @@ int examine_process(const struct examine *x, struct error *err)
 	if (!ret) {
 		ret = examine_trace(x, t, &s, err);
 		trace_close(t);
+	}
+	if (!ret && x->examined && stopped_let_go(&s, x->waiting)) {
+		x->examined(x->context, x);
+		stopped_wait_end(&s, END_NS);
 	}
 	stopped_end(&s);
 	return ret;

@@ -17,11 +17,14 @@ struct examine {
 	pid_t waiting;		       /* the thread that waits in exit(); 0: none does */
 	uint64_t exit_at;	       /* address of exit() there */
 	void (*alive)(void *context);  /* called now and then; may be NULL */
+	/* Called when the waiting thread runs on and may end the process; may be NULL. */
+	void (*examined)(void *context, const struct examine *x);
 	void *context;
 };
 
 /*
- * Stops the process meanwhile.  0, or -errno with one sentence in *err.  Without memory it ends
- * mprof, so it should run in a process of its own.
+ * Stops the process meanwhile.  Its other threads run on when it has ended, or has not for a while:
+ * they should do no more than in a process that nobody examines.  0, or -errno with one sentence in
+ * *err.  Without memory it ends mprof, so it should run in a process of its own.
  */
 int examine_process(const struct examine *x, struct error *err);

@@ -3,10 +3,12 @@
 #include "examiner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,19 +26,55 @@ static void alive(void *context)
 	__atomic_fetch_add(&h->examiner, 1, __ATOMIC_RELAXED);
 }
 
-/* A process that is not examined is named in the report. */
-static void write_failure(struct append *file, const struct mprof_process_entry *e, const char *why)
+static struct mprof_process_entry entry_of(const struct append *file, uint32_t number)
 {
-	struct mprof_fact fact = { .what = MPROF_FACT_UNEXAMINED, .pid = e->pid };
+	struct mprof_process_entry e = { 0 };
+
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE && e.number != number; i++)
+		e = append_process(file, i);
+	return e;
+}
+
+/* A process that is not examined is named in the report. */
+static void write_failure(struct append *file, uint32_t number, const char *why)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_UNEXAMINED,
+				   .pid = entry_of(file, number).pid };
 	const char *text[1];
 	char line[sizeof(((struct error *)0)->text) + 8];
 
 	snprintf(line, sizeof(line), "why=%s", why);
 	text[0] = line;
-	append_fact(file, e->number, &fact, text, 1);
+	append_fact(file, number, &fact, text, 1);
 }
 
-static void run_child(struct append *file, const char *path, uint32_t number)
+/* Lets the process end. */
+static void let_go(struct mprof_file_header *h, uint32_t number)
+{
+	__atomic_compare_exchange_n(&h->waiting, &number, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	syscall(SYS_futex, &h->waiting, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* ---- the child ---- */
+
+static void examined(void *context, const struct examine *x)
+{
+	let_go(context, x->of.number);
+}
+
+/* A system without memory ends this process before any other, and its last words are a fact. */
+static void give_way(void)
+{
+	const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC),
+		  nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (score >= 0 && write(score, "1000", 4) == 4)
+		close(score);
+	if (nothing >= 0)
+		dup2(nothing, STDERR_FILENO);
+}
+
+static void run_child(struct append *file, const char *path, uint32_t number, pid_t parent)
 {
 	struct examine x = {
 		.file = file,
@@ -44,36 +82,54 @@ static void run_child(struct append *file, const char *path, uint32_t number)
 		.waiting = file->header->waiting_tid,
 		.exit_at = file->header->waiting_exit,
 		.alive = alive,
+		.examined = examined,
 		.context = file->header,
 	};
 	struct error err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (size_t i = 0; i < MPROF_PROCESS_TABLE && x.of.number != number; i++)
-		x.of = append_process(file, i);
+	if (getppid() != parent)
+		_exit(1);
+	give_way();
+	x.of = entry_of(file, number);
 	if (x.of.number == number && examine_process(&x, &err))
-		write_failure(file, &x.of, err.text);
+		write_failure(file, number, err.text);
 	_exit(0);
 }
 
-/* Lets the process end. */
-static void finish(struct examiner *x, struct mprof_file_header *h)
-{
-	uint32_t number = x->turn;
-
-	__atomic_compare_exchange_n(&h->waiting, &number, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-	syscall(SYS_futex, &h->waiting, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-	x->child = 0;
-}
+/* ---- mprof ---- */
 
 static void begin(struct examiner *x, struct append *file, const char *path, uint32_t number)
 {
+	const pid_t self = getpid();
+	char why[128];
+
 	x->turn = number;
 	x->child = fork();
 	if (!x->child)
-		run_child(file, path, number);
-	if (x->child < 0)
-		finish(x, file->header);
+		run_child(file, path, number, self);
+	if (x->child > 0)
+		return;
+	snprintf(why, sizeof(why), "mprof could not start a process: %s", strerror(errno));
+	write_failure(file, number, why);
+	let_go(file->header, number);
+	x->child = 0;
+}
+
+/* The child writes why it could not examine the process, unless it was killed. */
+static void finish(struct examiner *x, struct append *file, int status)
+{
+	char why[128];
+
+	if (WIFSIGNALED(status)) {
+		snprintf(why, sizeof(why), "the process of mprof that did it was killed: %s",
+			 strsignal(WTERMSIG(status)));
+		write_failure(file, x->turn, why);
+	} else if (WEXITSTATUS(status)) {
+		write_failure(file, x->turn, "mprof had not enough memory");
+	}
+	let_go(file->header, x->turn);
+	x->child = 0;
 }
 
 /* Waits for a change of header.waiting. */
@@ -89,6 +145,7 @@ static void look(const struct examiner *x, struct mprof_file_header *h, uint32_t
 void examiner_wait(struct examiner *x, struct append *file, const char *path, int64_t until)
 {
 	struct mprof_file_header *h = file->header;
+	int status = 0;
 	int64_t left;
 
 	__atomic_store_n(&x->header, h, __ATOMIC_RELEASE);
@@ -96,8 +153,8 @@ void examiner_wait(struct examiner *x, struct append *file, const char *path, in
 		const uint32_t waiting = __atomic_load_n(&h->waiting, __ATOMIC_ACQUIRE);
 
 		alive(h);
-		if (x->child > 0 && waitpid(x->child, NULL, WNOHANG))
-			finish(x, h);
+		if (x->child > 0 && waitpid(x->child, &status, WNOHANG))
+			finish(x, file, status);
 		else if (!x->child && waiting && !(waiting & MPROF_WAITING_CLAIMED))
 			begin(x, file, path, waiting);
 		else if (!x->child && __atomic_load_n(&x->stop, __ATOMIC_RELAXED))

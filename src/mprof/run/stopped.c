@@ -176,15 +176,43 @@ int stopped_begin(struct stopped *s, pid_t pid)
 	return ret < 0 ? ret : -ESRCH;
 }
 
+static void detach(struct stopped_thread *t)
+{
+	if (t->words)
+		restart_call(t);
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
+}
+
+bool stopped_let_go(struct stopped *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->threads; i++)
+		if (s->thread[i].tid == tid) {
+			detach(&s->thread[i]);
+			s->thread[i] = s->thread[--s->threads];
+			return true;
+		}
+	return false;
+}
+
+void stopped_wait_end(struct stopped *s, int64_t ns)
+{
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + ns;
+	int status;
+
+	while (s->threads && now_ns(CLOCK_MONOTONIC) < until) {
+		const pid_t got = waitpid(s->thread[s->threads - 1].tid, &status, __WALL | WNOHANG);
+
+		if (got < 0 || (got > 0 && !WIFSTOPPED(status)))
+			s->threads--;
+		else
+			usleep(50);
+	}
+}
+
 void stopped_end(struct stopped *s)
 {
-	for (size_t i = 0; i < s->threads; i++) {
-		struct stopped_thread *t = &s->thread[i];
-
-		if (t->words)
-			restart_call(t);
-		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
-	}
+	for (size_t i = 0; i < s->threads; i++)
+		detach(&s->thread[i]);
 	free(s->thread);
 	*s = (struct stopped){ .pid = s->pid };
 }

@@ -14,6 +14,15 @@
 
 #define STOPPED_WORDS 40u /* registers of a thread: 27 on x86-64, 34 on aarch64 */
 
+/* Registers that a function saves before it uses them. */
+#if defined(__aarch64__)
+#define STOPPED_KEPT_FIRST 19u
+#define STOPPED_KEPT	   11u
+#else
+#define STOPPED_KEPT_FIRST 0u
+#define STOPPED_KEPT	   6u
+#endif
+
 struct stopped_thread {
 	pid_t tid;
 	int signal; /* that it was about to get; 0 = none */
@@ -34,7 +43,11 @@ struct stopped {
  * threads run on.  Threads that wait for a disk and do not stop in time run on, and `all` is false.
  */
 int stopped_begin(struct stopped *s, pid_t pid);
-/* Lets the threads run on. */
+/* Lets one thread run on.  Returns false if it is not stopped. */
+bool stopped_let_go(struct stopped *s, pid_t tid);
+/* Waits until the others have ended, or so long. */
+void stopped_wait_end(struct stopped *s, int64_t ns);
+/* Lets the threads run on that are still stopped. */
 void stopped_end(struct stopped *s);
 
 /* Reads memory; returns how many bytes, from the first on, could be read. */
