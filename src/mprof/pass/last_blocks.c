@@ -25,7 +25,8 @@ static struct last_region *region_of(struct last_blocks *s, uint64_t page)
 	return r;
 }
 
-#define LARGE_PAGES (1u << 18) /* of a larger block, only so many at each end are noted */
+#define ADDRESS_MOST (1ull << 48) /* a damaged trace may say more */
+#define LARGE_PAGES  (1u << 18)	  /* of a larger block, only so many at each end are noted */
 
 static void note_pages(struct last_blocks *s, uint64_t addr, uint64_t size)
 {
@@ -41,14 +42,45 @@ static void note_pages(struct last_blocks *s, uint64_t addr, uint64_t size)
 	}
 }
 
+/* What lay there before is gone. */
+static void forget_pages(struct last_blocks *s, uint64_t addr, uint64_t size)
+{
+	const uint64_t first = addr >> s->shift, last = (addr + size - 1) >> s->shift;
+
+	for (uint64_t page = first; page <= last; page++) {
+		const uint64_t at = hash_get(&s->places, page / LAST_REGION_PAGES + 1);
+		const uint64_t i = page % LAST_REGION_PAGES;
+
+		if (at)
+			s->region[at - 1]->bits[i / 64] &= ~(1ull << i % 64);
+		else
+			page += LAST_REGION_PAGES - 1 - i;
+	}
+}
+
+/* After its first event, those of its ancestors are not about its memory. */
+static bool is_about(struct last_blocks *s, uint32_t process)
+{
+	s->began |= process == s->process;
+	return !s->began || process == s->process;
+}
+
+static void take(struct last_blocks *s, const struct event *e, const struct note *n)
+{
+	if (!e->addr || e->addr > ADDRESS_MOST || e->size > ADDRESS_MOST ||
+	    !is_about(s, e->process))
+		return;
+	if (n->did & NOTE_BEGAN)
+		note_pages(s, e->addr, e->size);
+	else if (n->did & NOTE_MAPPED && !e->error && e->size &&
+		 (e->fn == MPROF_FN_MMAP || e->fn == MPROF_FN_MREMAP))
+		forget_pages(s, e->addr, e->size);
+}
+
 static void batch(void *self, const struct batch *b)
 {
-	struct last_blocks *s = self;
-
 	for (size_t i = 0; i < b->count; i++)
-		if (b->note[i].did & NOTE_BEGAN && b->event[i].addr &&
-		    b->event[i].addr + b->event[i].size >= b->event[i].addr)
-			note_pages(s, b->event[i].addr, b->event[i].size);
+		take(self, &b->event[i], &b->note[i]);
 }
 
 static void forget(struct last_blocks *s)
@@ -99,12 +131,51 @@ static void release(void *self)
 	free(s->block);
 }
 
-bool last_blocks_had(const struct last_blocks *b, uint64_t page)
+static const struct last_region *known_region(const struct last_blocks *b, uint64_t page)
 {
 	const uint64_t at = hash_get(&b->places, page / LAST_REGION_PAGES + 1);
+
+	return at ? b->region[at - 1] : NULL;
+}
+
+static bool has_page(const struct last_region *r, uint64_t page)
+{
 	const uint64_t i = page % LAST_REGION_PAGES;
 
-	return at && b->region[at - 1]->bits[i / 64] >> i % 64 & 1;
+	return r && r->bits[i / 64] >> i % 64 & 1;
+}
+
+/* A program may map terabytes: regions without a block are passed at once. */
+uint64_t last_blocks_next(const struct last_blocks *b, uint64_t from, uint64_t to, bool had)
+{
+	while (from < to) {
+		const struct last_region *r = known_region(b, from);
+		uint64_t end = (from / LAST_REGION_PAGES + 1) * LAST_REGION_PAGES;
+
+		end = end < to ? end : to;
+		for (; r && from < end; from++)
+			if (has_page(r, from) == had)
+				return from;
+		if (!r && !had)
+			return from;
+		from = end;
+	}
+	return to;
+}
+
+uint64_t last_blocks_end(const struct last_blocks *b, uint64_t from, uint64_t to)
+{
+	while (to > from) {
+		const struct last_region *r = known_region(b, to - 1);
+		uint64_t start = (to - 1) / LAST_REGION_PAGES * LAST_REGION_PAGES;
+
+		start = start > from ? start : from;
+		for (; r && to > start; to--)
+			if (has_page(r, to - 1))
+				return to;
+		to = start;
+	}
+	return from;
 }
 
 const struct pass_ops last_blocks_pass = {

@@ -32,7 +32,9 @@ struct last_blocks {
 	/* Memory that the program mapped itself, in order. */
 	struct map_range *mapped;
 	size_t mappings;
-	/* Every page that a block of its program lay in, or one of its ancestors'. */
+	bool began; /* one of its own events was read */
+	/* Every page that a block of its program lay in, or one of its ancestors' before it was
+	 * forked, since the program last mapped that page. */
 	struct last_region **region; /* in no order */
 	size_t regions, region_room;
 	struct hash places; /* index + 1, by first / LAST_REGION_PAGES */
@@ -41,5 +43,8 @@ struct last_blocks {
 
 extern const struct pass_ops last_blocks_pass;
 
-/* Did a block lie in a page of this number, at any time? */
-bool last_blocks_had(const struct last_blocks *b, uint64_t page);
+/* Returns the first page from `from` on in which a block lay, or none did; `to` if there is none.
+ */
+uint64_t last_blocks_next(const struct last_blocks *b, uint64_t from, uint64_t to, bool had);
+/* Returns the end of the last page before `to` in which a block lay; `from` if there is none. */
+uint64_t last_blocks_end(const struct last_blocks *b, uint64_t from, uint64_t to);

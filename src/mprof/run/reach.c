@@ -164,7 +164,8 @@ static void read_words(struct marker *m, const struct holder *h, const uint64_t 
 
 /*
  * Reads memory of whole pages, at most CHUNK bytes; what is not in memory is zero.  Reading that
- * would make the process larger.  Returns false if none of it is.
+ * would make the process larger.  Returns false, perhaps without storing anything, if none of it
+ * is.
  */
 static bool read_present(const struct marker *m, uint64_t at, void *to, size_t bytes)
 {
@@ -182,12 +183,39 @@ static bool read_present(const struct marker *m, uint64_t at, void *to, size_t b
 
 		for (run = 1; i + run < n && !(entry[i + run] & PRESENT) == !present; run++)
 			;
+		if (!present && run == n)
+			return false;
 		if (present)
 			got = stopped_read(m->s, at + (i << PAGE_SHIFT), here, run << PAGE_SHIFT);
 		memset(here + got, 0, (run << PAGE_SHIFT) - got);
 		any |= got > 0;
 	}
 	return any;
+}
+
+/* Returns the first page from `at` on that is in memory, or `end`: a program may map terabytes that
+ * it never uses. */
+static uint64_t skip_absent(const struct marker *m, uint64_t at, uint64_t end)
+{
+	static uint64_t entry[8192];
+	const size_t most = sizeof(entry) / sizeof(*entry);
+	uint64_t page = at >> PAGE_SHIFT;
+	const uint64_t last = ((end - 1) >> PAGE_SHIFT) + 1;
+
+	while (page < last) {
+		const size_t n = last - page < most ? last - page : most;
+
+		if (m->pagemap < 0 ||
+		    pread(m->pagemap, entry, n * 8, (off_t)page * 8) != (ssize_t)(n * 8))
+			break;
+		for (size_t i = 0; i < n; i++)
+			if (entry[i] & PRESENT)
+				return (page + i) << PAGE_SHIFT;
+		page += n;
+		if (m->r->alive)
+			m->r->alive(m->r->context);
+	}
+	return page < last ? page << PAGE_SHIFT : end;
 }
 
 static void read_range(struct marker *m, const struct holder *h, uint64_t at, uint64_t end)
@@ -197,12 +225,14 @@ static void read_range(struct marker *m, const struct holder *h, uint64_t at, ui
 		const uint64_t from = at >> PAGE_SHIFT << PAGE_SHIFT;
 		const uint64_t pages = ((end - 1) >> PAGE_SHIFT) - (from >> PAGE_SHIFT) + 1;
 		const size_t bytes = pages < CHUNK >> PAGE_SHIFT ? pages << PAGE_SHIFT : CHUNK;
-		const uint64_t to = from + bytes < end ? from + bytes : end;
+		uint64_t to = from + bytes < end ? from + bytes : end;
 
 		if (m->r->alive)
 			m->r->alive(m->r->context);
 		if (read_present(m, from, m->buf, bytes))
 			read_words(m, h, m->buf + (at - from) / 8, (to - at) / 8, at);
+		else if (to < end)
+			to = skip_absent(m, to, end);
 		at = to;
 	}
 }
@@ -223,7 +253,8 @@ static const uint64_t *window(struct marker *m, uint64_t number)
 	if (w->number != number) {
 		if (!w->word)
 			w->word = must_malloc(WINDOW);
-		read_present(m, number * WINDOW, w->word, WINDOW);
+		if (!read_present(m, number * WINDOW, w->word, WINDOW))
+			memset(w->word, 0, WINDOW);
 		w->number = number;
 		if (m->r->alive)
 			m->r->alive(m->r->context);
@@ -275,6 +306,20 @@ static void reached(struct marker *m, const struct holder *h, uint32_t block, ui
 	push(m, block);
 }
 
+/* The thread that waits is in the library: only what that keeps for its callers is the program's.
+ * A stack may lie in a block. */
+static void read_registers(struct marker *m, size_t thread, pid_t waiting)
+{
+	const struct stopped_thread *t = &m->s->thread[thread];
+	const struct holder h = { .range = REACH_NONE - (uint32_t)thread, .block = REACH_NONE };
+
+	if (t->tid != waiting)
+		read_words(m, &h, t->word, t->words, 0);
+	else if (t->words >= STOPPED_KEPT_FIRST + STOPPED_KEPT)
+		read_words(m, &h, t->word + STOPPED_KEPT_FIRST, STOPPED_KEPT, 0);
+	read_words(m, &h, &t->sp, 1, 0);
+}
+
 static void mark_reachable(struct marker *m, const struct roots *roots, pid_t waiting)
 {
 	m->found = reached;
@@ -288,14 +333,8 @@ static void mark_reachable(struct marker *m, const struct roots *roots, pid_t wa
 		if (i + 1 == roots->ranges || roots->range[i + 1].kind != x->kind)
 			read_todo(m);
 	}
-	/* The thread that waits is in the library. */
-	for (size_t i = 0; i < m->s->threads; i++) {
-		const struct stopped_thread *t = &m->s->thread[i];
-		const struct holder h = { .range = REACH_NONE - (uint32_t)i, .block = REACH_NONE };
-
-		if (t->tid != waiting)
-			read_words(m, &h, t->word, t->words, 0);
-	}
+	for (size_t i = 0; i < m->s->threads; i++)
+		read_registers(m, i, waiting);
 	read_todo(m);
 }
 

@@ -99,7 +99,7 @@ static bool is_allocator(const char *path)
 	const char *name = basename(path);
 
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7) ||
-	       strstr(name, "alloc");
+	       (strstr(name, "malloc") && strstr(name, ".so"));
 }
 
 /* Finds where an object is, and adds its thread-local memory.  False if it is no object. */
@@ -158,24 +158,15 @@ static void add(struct finder *f, const struct root_range *range)
 		*GROW_ONE(f->r->range, f->r->ranges, f->r->room) = x;
 }
 
-static uint64_t first_page(const struct finder *f, uint64_t from, uint64_t to, bool had)
-{
-	while (from < to && last_blocks_had(f->b, from) != had)
-		from++;
-	return from;
-}
-
 /* Adds what is before and behind the pages in which blocks lay, if it is as large as `least`. */
 static void add_around(struct finder *f, const struct root_range *range, uint64_t least)
 {
 	const unsigned shift = f->b->shift;
 	const uint64_t start = range->start >> shift, end = ((range->end - 1) >> shift) + 1;
-	const uint64_t first = first_page(f, start, end, true);
-	uint64_t last = end;
+	const uint64_t first = last_blocks_next(f->b, start, end, true);
+	const uint64_t last = last_blocks_end(f->b, first, end);
 	struct root_range x = *range;
 
-	while (last > first && !last_blocks_had(f->b, last - 1))
-		last--;
 	if (first < end)
 		x.end = first << shift;
 	if (x.end > x.start && x.end - x.start >= least)
@@ -196,9 +187,9 @@ static void add_between(struct finder *f, const struct root_range *range)
 	struct root_range x = *range;
 
 	for (uint64_t page = range->start >> shift; page < end;) {
-		const uint64_t from = first_page(f, page, end, false);
+		const uint64_t from = last_blocks_next(f->b, page, end, false);
 
-		page = first_page(f, from, end, true);
+		page = last_blocks_next(f->b, from, end, true);
 		x.start = from << shift > range->start ? from << shift : range->start;
 		x.end = page << shift < range->end ? page << shift : range->end;
 		add(f, &x);
@@ -237,6 +228,13 @@ static void add_variables(struct finder *f)
 	}
 }
 
+/* Shared anonymous memory and that of shm_open() has such paths, too. */
+static bool is_device(const char *path)
+{
+	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/zero", 9) != 0 &&
+	       strncmp(path, "/dev/shm/", 9) != 0;
+}
+
 static void add_mapped(struct finder *f)
 {
 	for (size_t i = 0; i < f->b->mappings; i++) {
@@ -251,8 +249,7 @@ static void add_mapped(struct finder *f)
 				.kind = MPROF_REACH_MAPPED,
 			};
 
-			if (m->readable && m->writable && strncmp(m->path, "/dev/", 5) &&
-			    g->kind != SPACE_INHERITED)
+			if (m->readable && m->writable && !is_device(m->path))
 				add_around(f, &x, 0);
 		}
 	}
@@ -303,6 +300,13 @@ static void add_dtv(struct finder *f, const struct stopped_thread *t)
 				     .tid = t->tid });
 }
 
+/* Does the thread run on the stack that ends at its thread-local memory?  Then all between is in
+ * use, though a block that was freed may have lain there before. */
+static bool is_own_stack(const struct stopped_thread *t, const struct mapping *m)
+{
+	return t->thread_pointer > t->sp && t->thread_pointer < m->end && t->sp >= m->start;
+}
+
 /* Thread-local memory is on both sides of the pointer, in a mapping of its own, or behind the
  * thread's stack. */
 static uint64_t tls_start(const struct finder *f, const struct stopped_thread *t,
@@ -326,7 +330,10 @@ static void add_thread_local(struct finder *f, const struct stopped_thread *t)
 	x.start = tls_start(f, t, m);
 	x.end = t->thread_pointer + (VARIABLES_BELOW ? TLS_MORE : f->tls + TLS_ALIGN);
 	x.end = x.end < m->end ? x.end : m->end;
-	add_between(f, &x);
+	if (is_own_stack(t, m))
+		add(f, &x);
+	else
+		add_between(f, &x);
 	add_dtv(f, t);
 }
 
@@ -355,12 +362,33 @@ static uint64_t skip_exit(const struct finder *f, uint64_t sp, uint64_t end, uin
 	return sp;
 }
 
+/* The stack that a thread has left, for one of a coroutine or a signal handler: how much of it is
+ * in use is unknown. */
+static void add_left_stack(struct finder *f, const struct stopped_thread *t)
+{
+	struct root_range x = { .kind = MPROF_REACH_STACK, .tid = t->tid };
+	const struct mapping *m = NULL;
+
+	for (size_t i = 0; i < f->maps; i++)
+		if (t->tid == f->s->pid
+			? !strcmp(f->map[i].path, "[stack]")
+			: f->map[i].end > t->thread_pointer &&
+			      f->map[i].start <= t->thread_pointer && is_stack(f, i))
+			m = &f->map[i];
+	if (!m || (t->sp >= m->start && t->sp < m->end))
+		return;
+	x.start = m->start;
+	x.end = t->tid == f->s->pid ? m->end : tls_start(f, t, m);
+	add(f, &x);
+}
+
 static void add_stack(struct finder *f, const struct stopped_thread *t, pid_t waiting,
 		      uint64_t exit_at)
 {
 	const struct mapping *m = mapping_at(f, t->sp);
 	struct root_range x = { .kind = MPROF_REACH_STACK, .tid = t->tid };
 
+	add_left_stack(f, t);
 	if (!m)
 		return;
 	x.start = t->sp - BELOW_SP > m->start ? t->sp - BELOW_SP : m->start;
@@ -369,7 +397,7 @@ static void add_stack(struct finder *f, const struct stopped_thread *t, pid_t wa
 		x.end = tls_start(f, t, m);
 	if (t->tid == waiting && exit_at)
 		x.start = skip_exit(f, t->sp & -8ull, x.end, exit_at);
-	if (!strcmp(m->path, "[stack]"))
+	if (is_own_stack(t, m) || !strcmp(m->path, "[stack]"))
 		add(f, &x);
 	else
 		add_between(f, &x);
