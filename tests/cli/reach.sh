@@ -113,6 +113,59 @@ test_reach_processes() {
 	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
 }
 
+# Blocks in use whose only pointer lies in unusual memory.
+test_reach_roots() {
+	local how
+	for how in inherited reused stack shared behind signal signal-thread; do
+		run "$mprof" record --reach -q -o log -- "$build/preload/reach_roots" "$how"
+		expect_status 0
+		reach_rows log >rows
+		[ -s rows ] || bad "$how: no block"
+		expect_same "$how" "$(awk '$3' rows)" ''
+	done
+}
+
+# reach_examined NAME SIGNAL COMMAND...: records a program that takes long to examine, sends the
+# signal to mprof's child of this name meanwhile, and sets status.
+reach_examined() {
+	"$mprof" record --reach -q -o log -- "${@:3}" >out 2>err &
+	local pid=$!
+	wait_for pgrep -P $pid -x "$(basename "$3")" >pids
+	wait_for pgrep -P $pid -x mprof >pids
+	kill "-$2" "$(pgrep -P $pid -x "$1")"
+	wait $pid
+	status=$?
+}
+
+# A signal that comes so late does not end the process, unless it asks for that.
+test_reach_signals() {
+	reach_examined reach_roots ALRM "$build/preload/reach_roots" many
+	expect_status 0
+	expect_same 'examined' "$(reach_rows log)" 'hold_many 1000000 0 0 page (reach_roots.c)'
+}
+
+# The report says why a process was not examined.
+test_reach_failures() {
+	reach_examined mprof KILL "$build/preload/reach_roots" many
+	expect_status 0
+	run "$mprof" report leaks log
+	expect_words out 'A process could not be examined: the process of mprof that did it was killed: Killed.'
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 2
+	expect_one_line_error "'log' does not say what is unreachable: a process could not be examined: the process of mprof that did it was killed: Killed"
+	reach_examined mprof KILL sh -c "'$build/preload/reach_roots' many; '$build/preload/reach_roots'; true"
+	expect_status 0
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 2
+	expect_one_line_error "'log' does not say all that is unreachable: a process could not be examined: the process of mprof that did it was killed: Killed; --allow-lost accepts that"
+	run "$mprof" check --max-unreachable 0 --allow-lost log
+	expect_status 0
+	run "$mprof" record --reach -q -o log -- "$build/preload/reach" killed
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 2
+	expect_one_line_error "'log' does not say what is unreachable: no process has ended by itself"
+}
+
 test_reach_unknown() {
 	run "$mprof" record -o log -- "$build/preload/reach"
 	run "$mprof" report leaks log

@@ -10,6 +10,7 @@
 
 #include "../print/print_check.h"
 #include "../export/exports.h"
+#include "../profile/reachable.h"
 #include "../util/ranges.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
@@ -168,9 +169,19 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 /* A limit on a figure that the file does not have would always pass. */
 static int check_values(const struct options *o, const struct profile *p, struct error *err)
 {
-	for (size_t i = 0; i < o->check.limits; i++)
+	const char *why = o->check.allow_lost ? "" : reachable_why_not(p->trace);
+
+	for (size_t i = 0; i < o->check.limits; i++) {
 		if (profile_value_check(p->trace, o->check.limit[i].value, err))
 			return STATUS_USAGE;
+		if (*why && o->check.limit[i].value == VALUE_UNREACHABLE) {
+			fail(err, -EINVAL,
+			     "'%s' does not say all that is unreachable: a process could not be "
+			     "examined: %s; --allow-lost accepts that",
+			     trace_path(p->trace), why);
+			return STATUS_USAGE;
+		}
+	}
 	return STATUS_OK;
 }
 

@@ -120,6 +120,17 @@ bool profile_value_of_samples(enum profile_value value)
 	return !(values[value].roles & (ROLE_EVENTS | ROLE_COUNTED));
 }
 
+static int lacks_unreachable(const struct trace *t, struct error *err)
+{
+	const char *why = reachable_why_not(t);
+
+	return fail(err, -EINVAL, "'%s' does not say what is unreachable: %s%s", trace_path(t),
+		    *why			 ? "a process could not be examined: "
+		    : reachable_was_requested(t) ? "no process has ended by itself"
+						 : "record with mprof record --reach",
+		    why);
+}
+
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
 {
 	const struct trace_source *source = trace_source(t);
@@ -134,10 +145,7 @@ int profile_value_check(const struct trace *t, enum profile_value value, struct 
 		    "'%s' contains samples: '%s' needs mprof profile without --sample, or a trace",
 		    trace_path(t), profile_value_name(value));
 	if (value == VALUE_UNREACHABLE && !reachable_is_known(t))
-		return fail(err, -EINVAL,
-			    "'%s' does not say what is unreachable: record with mprof record "
-			    "--reach",
-			    trace_path(t));
+		return lacks_unreachable(t, err);
 	if (trace_has_events(t) || profile_value_of_totals(value))
 		return 0;
 	if (!memcmp(trace_header(t)->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
