@@ -113,6 +113,32 @@ test_reach_processes() {
 	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
 }
 
+# Without debug information, calls of one function are one row: some of its stacks have no block.
+test_reach_without_lines() {
+	cat >plain.c <<-'END'
+		#include <stdlib.h>
+		static void *volatile kept, *volatile taken;
+		int main(void)
+		{
+			kept = malloc(10);
+			for (int i = 0; i < 1000; i++) {
+				taken = malloc(50);
+				free(taken);
+			}
+			taken = NULL;
+			return 0;
+		}
+	END
+	compile plain -g0
+	run "$mprof" record --reach -q -o log -- ./plain
+	expect_same 'held' "$(reach_rows log)" 'main 1 0 0 kept, a variable of plain'
+	run "$mprof" report leaks log
+	expect_words out 'Pointers led to all of them when the process ended.'
+	expect_no_text out 'Not examined'
+	run "$mprof" report leaks --by size log
+	expect_no_text out 'Not examined'
+}
+
 # Blocks in use whose only pointer lies in unusual memory.
 test_reach_roots() {
 	local how
@@ -141,7 +167,7 @@ reach_examined() {
 test_reach_signals() {
 	reach_examined reach_roots ALRM "$build/preload/reach_roots" many
 	expect_status 0
-	expect_same 'examined' "$(reach_rows log)" 'hold_many 1000000 0 0 page (reach_roots.c)'
+	expect_same 'examined' "$(reach_rows log)" "$(printf '%s\n' 'hold_many 1000000 0 0 page (reach_roots.c)' 'main 1 0 0 taken (reach_roots.c)')"
 }
 
 # The report says why a process was not examined.
@@ -160,6 +186,10 @@ test_reach_failures() {
 	expect_one_line_error "'log' does not say all that is unreachable: a process could not be examined: the process of mprof that did it was killed: Killed; --allow-lost accepts that"
 	run "$mprof" check --max-unreachable 0 --allow-lost log
 	expect_status 0
+	run "$mprof" record --reach -q -o log -- "$build/preload/reach_roots" traced
+	expect_status 0
+	run "$mprof" report leaks log
+	expect_words out 'A process could not be examined: mprof may not stop it: a debugger traces it, or it has other privileges.'
 	run "$mprof" record --reach -q -o log -- "$build/preload/reach" killed
 	run "$mprof" check --max-unreachable 0 log
 	expect_status 2

@@ -5,7 +5,7 @@
  * HOW: inherited (a mapping made before fork), reused (a mapping where a block lay before), stack
  * (of a thread, likewise), shared (anonymous memory), behind (mapped memory of which a terabyte is
  * never used), signal and signal-thread (the stack below that of a handler that calls exit), many
- * (a list that takes long to examine).
+ * (a list that takes long to examine), or traced (by its parent).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
 		hold_in_stack();
 	else if (!strcmp(how, "many"))
 		hold_many();
+	else if (!strcmp(how, "traced"))
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	else if (!strcmp(how, "signal"))
 		hold_below_signal(NULL);
 	if (!strcmp(how, "shared")) {
@@ -154,5 +157,6 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "signal-thread") && !pthread_create(&id, NULL, hold_below_signal, NULL))
 		pthread_join(id, NULL);
 	overwrite();
+	taken = block(444);
 	return 0;
 }

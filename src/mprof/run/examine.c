@@ -309,8 +309,13 @@ int examine_process(const struct examine *x, struct error *err)
 	int ret = process_memory(x->of.pid, &m);
 
 	if (ret || m.start_time != x->of.start_time)
-		return fail(err, -ESRCH, "it runs in another PID namespace, as in a container");
+		return fail(err, -ESRCH,
+			    "it had ended, or it runs in another PID namespace, as in a container");
 	ret = stopped_begin(&s, x->of.pid);
+	if (ret == -EPERM)
+		return fail(
+		    err, ret,
+		    "mprof may not stop it: a debugger traces it, or it has other privileges");
 	if (ret)
 		return fail(err, ret, "it cannot be stopped: %s", strerror(-ret));
 	ret = trace_open(&t, x->path, MPROF_MAGIC_TRACE, err);
