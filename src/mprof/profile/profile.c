@@ -266,6 +266,7 @@ static void select_sites(struct profile *p)
 	if (p->sites.options.only) {
 		p->sites.total.leaked_calls = p->total.leaked_calls;
 		p->sites.total.leaked_bytes = p->total.leaked_bytes;
+		p->sites.total.examined_calls = p->total.examined_calls;
 		p->sites.total.unreachable_calls = p->total.unreachable_calls;
 		p->sites.total.unreachable_bytes = p->total.unreachable_bytes;
 		p->sites.total.below_calls = p->total.below_calls;
