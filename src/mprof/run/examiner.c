@@ -17,7 +17,8 @@
 #include "../util/now.h"
 #include "examine.h"
 
-#define LOOK_NS 5000000 /* between looks at the child */
+#define LOOK_NS 5000000	   /* between looks at the child */
+#define END_NS	2000000000 /* for it to end when the run does */
 
 static void alive(void *context)
 {
@@ -116,16 +117,18 @@ static void begin(struct examiner *x, struct append *file, const char *path, uin
 	x->child = 0;
 }
 
-/* The child writes why it could not examine the process, unless it was killed. */
+/* The child writes why it could not examine the process, unless it was killed.  It lets a process
+ * go that it has examined. */
 static void finish(struct examiner *x, struct append *file, int status)
 {
+	const bool waits = __atomic_load_n(&file->header->waiting, __ATOMIC_ACQUIRE) == x->turn;
 	char why[128];
 
-	if (WIFSIGNALED(status)) {
+	if (waits && WIFSIGNALED(status)) {
 		snprintf(why, sizeof(why), "the process of mprof that did it was killed: %s",
 			 strsignal(WTERMSIG(status)));
 		write_failure(file, x->turn, why);
-	} else if (WEXITSTATUS(status)) {
+	} else if (waits && WEXITSTATUS(status)) {
 		write_failure(file, x->turn, "mprof had not enough memory");
 	}
 	let_go(file->header, x->turn);
@@ -173,8 +176,24 @@ void examiner_stop(struct examiner *x)
 		syscall(SYS_futex, &h->waiting, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-void examiner_end(struct examiner *x)
+void examiner_end(struct examiner *x, struct append *file)
 {
-	if (x->header)
-		__atomic_store_n(&x->header->examiner, MPROF_EXAMINER_GONE, __ATOMIC_RELEASE);
+	int status = 0;
+	pid_t ended = 0;
+
+	if (!x->header)
+		return;
+	__atomic_store_n(&x->header->examiner, MPROF_EXAMINER_GONE, __ATOMIC_RELEASE);
+	if (!x->child)
+		return;
+	/* It sees the program end just now, or examines a process that outlived it. */
+	for (int64_t ns = 0; ns < END_NS && !ended; ns += LOOK_NS) {
+		usleep(LOOK_NS / 1000);
+		ended = waitpid(x->child, &status, WNOHANG);
+	}
+	if (!ended) {
+		kill(x->child, SIGKILL);
+		waitpid(x->child, &status, 0);
+	}
+	finish(x, file, status);
 }

@@ -26,5 +26,5 @@ struct examiner {
 void examiner_wait(struct examiner *x, struct append *file, const char *path, int64_t until);
 /* Ends the waiting, from another thread. */
 void examiner_stop(struct examiner *x);
-/* From now on processes do not wait. */
-void examiner_end(struct examiner *x);
+/* From now on processes do not wait; one that is being examined goes on. */
+void examiner_end(struct examiner *x, struct append *file);

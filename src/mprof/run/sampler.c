@@ -392,7 +392,7 @@ static void *run_thread(void *arg)
 		;
 	if (s->file.fd < 0)
 		append_open(&s->file, s->path, s->run_id);
-	examiner_end(&s->examiner);
+	examiner_end(&s->examiner, &s->file);
 	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
 		flush_samples(s, &s->watched[i]);
 	/* The program may have ended before the first round. */
