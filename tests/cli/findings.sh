@@ -1013,7 +1013,8 @@ END_OF_SOURCE
 		expect_same "pool of $how" "$(json out '[.findings[] | select(.proof) | .proof | test("pool-site")] | any')" \
 			"$([ $how = small ] && echo true || echo false)"
 	done
-	expect_same 'through the library of that name' "$(json out '.findings[] | select(.finding == "hot") | .through | "\(.function) \(.module | test("mprof"))"')" \
+	run "$mprof" report hot --json log
+	expect_same 'through the library of that name' "$(json out '.rows[0].through | "\(.function) \(.module | test("mprof"))"')" \
 		'pthread_create false'
 }
 

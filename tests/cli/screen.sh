@@ -204,11 +204,6 @@ END
 	"$mprof" record -q -o near.log -- ./near
 	run "$mprof" report near.log
 	expect_words out "mapped by Haskell's heap (my_mmap (near.c:3)); linked with -rtsopts, the program's option +RTS -hT shows its objects."
-	sed 's/getMBlocks/S_getmem/g' near.c >chez.c
-	compile chez
-	"$mprof" record -q -o chez.log -- ./chez
-	run "$mprof" report chez.log
-	expect_words out "mapped by Chez Scheme's heap (my_mmap (chez.c:3)); (bytes-allocated)"
 	# GCC 16 exports the callers only.
 	strip -o cc1 near
 	"$mprof" record -q -o cc1.log -- ./cc1
