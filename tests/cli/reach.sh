@@ -196,6 +196,14 @@ test_reach_failures() {
 	expect_one_line_error "'log' does not say what is unreachable: no process has ended by itself"
 }
 
+# The main thread is a zombie, which cannot be stopped.
+test_reach_without_a_main_thread() {
+	run "$mprof" record --reach -q -o log -- "$build/preload/reach" left
+	expect_status 0
+	expect_same 'lost' "$(reach_rows log | grep lose_)" "$reach_lost"
+	expect_same 'kept' "$(reach_rows log | grep keep_list)" 'keep_list 100 0 0 list (reach.c)'
+}
+
 test_reach_unknown() {
 	run "$mprof" record -o log -- "$build/preload/reach"
 	run "$mprof" report leaks log
@@ -229,7 +237,7 @@ test_reach_alone() {
 	wait_for flock -n killed true
 }
 
-# Blocks of other allocators, whose own memory is no root.
+# Other allocators: pointers in their own tables do not count.
 test_reach_allocators() {
 	local library
 	for library in jemalloc tcmalloc_minimal mimalloc; do

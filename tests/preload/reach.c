@@ -3,7 +3,7 @@
  * reach.c - blocks that pointers lead to in each way, and lost ones: `reach [HOW]`.
  *
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
- * from main, fork, killed, exec.
+ * from main, exit from another thread when main's has ended (left), fork, killed, exec.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -143,6 +143,15 @@ APART static void *thread(void *unused)
 	return mine;
 }
 
+static pthread_t main_thread;
+
+APART static void *exit_alone(void *unused)
+{
+	(void)unused;
+	pthread_join(main_thread, NULL);
+	exit(0);
+}
+
 /* Frames of earlier calls are below the stack pointer now; overwrites what may be above it. */
 APART static void overwrite(void)
 {
@@ -196,6 +205,11 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	if (!strcmp(how, "exec"))
 		execlp("true", "true", (char *)NULL);
+	if (!strcmp(how, "left")) {
+		main_thread = pthread_self();
+		pthread_create(&id, NULL, exit_alone, NULL);
+		pthread_exit(NULL);
+	}
 	if (!strcmp(how, "exit"))
 		exit(*of_main);
 	return 0;

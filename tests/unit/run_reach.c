@@ -28,7 +28,7 @@ static void setup(void)
 				     .end = (uintptr_t)(root + 64),
 				     .kind = MPROF_REACH_VARIABLE };
 	blocks = (struct last_blocks){ .block = list };
-	self = (struct stopped){ .pid = getpid(), .all = true };
+	self = (struct stopped){ .pid = getpid(), .memory = getpid() };
 	reach = (struct reach){ .blocks = 0 };
 }
 
@@ -39,7 +39,7 @@ static void teardown(void)
 		free((void *)(uintptr_t)list[i].addr);
 }
 
-/* Returns a new block of so many words, all 0. */
+/* Returns a new, zeroed block of this many words. */
 static uint64_t *block(size_t words)
 {
 	uint64_t *p = calloc(words ? words : 1, 8);

@@ -297,6 +297,7 @@ static int examine_trace(const struct examine *x, struct trace *t, const struct 
 			fail(err, ret, "cannot read its memory: %s", strerror(-ret));
 	}
 	pass_release(&last_blocks_pass, &b);
+	trace_choose_processes(t, NULL, 0);
 	free(list);
 	return ret;
 }
@@ -316,6 +317,9 @@ int examine_process(const struct examine *x, struct error *err)
 		return fail(
 		    err, ret,
 		    "mprof may not stop it: a debugger traces it, or it has other privileges");
+	if (ret == -ETIMEDOUT)
+		return fail(err, ret,
+			    "one of its threads did not stop, as while it waits for a disk");
 	if (ret)
 		return fail(err, ret, "it cannot be stopped: %s", strerror(-ret));
 	ret = trace_open(&t, x->path, MPROF_MAGIC_TRACE, err);

@@ -395,7 +395,7 @@ void reach_find(struct reach *r, const struct stopped *s, const struct roots *ro
 	if (!r->blocks)
 		return;
 	make_spans(&m);
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)s->memory);
 	m.pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	m.buf = must_malloc(CHUNK);
 	mark_reachable(&m, roots, waiting);

@@ -12,7 +12,7 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-#define BELOW_SP 128u  /* a function may use so much below its stack pointer */
+#define BELOW_SP 128u  /* the red zone: a function may use it without moving sp */
 #define TLS_MORE 4096u /* the C library's data of a thread: */
 #if defined(__x86_64__)
 #define VARIABLES_BELOW 1u /* it is above the thread pointer, variables are below */
@@ -66,7 +66,7 @@ static int read_maps(struct finder *f)
 	char path[64], line[4352];
 	FILE *in;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)f->s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)f->s->memory);
 	in = fopen(path, "re");
 	if (!in)
 		return -errno;
@@ -102,7 +102,7 @@ static bool is_allocator(const char *path)
 	       (strstr(name, "malloc") && strstr(name, ".so"));
 }
 
-/* Finds where an object is, and adds its thread-local memory.  False if it is no object. */
+/* Finds where an object is, and adds its thread-local memory.  Returns false for other files. */
 static bool read_object(struct finder *f, uint64_t base, struct root_file *to)
 {
 	Elf64_Phdr p[64];

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/now.h"
 
 #define STOP_NS 500000000 /* until a thread has stopped, if it does */
@@ -118,24 +120,40 @@ static bool has(const struct stopped *s, pid_t tid)
 	return false;
 }
 
+/* A main thread that called pthread_exit() is listed until the others end. */
+static bool has_ended(const struct stopped *s, pid_t tid)
+{
+	char path[64], text[256];
+	const char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)s->pid, (int)tid);
+	n = file_head(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	return !end || !strncmp(end, ") Z", 3) || !strncmp(end, ") X", 3);
+}
+
+/* 1: it is stopped; 0: it has ended; or -errno. */
 static int stop_thread(struct stopped *s, pid_t tid)
 {
 	struct stopped_thread *t;
 	int ret;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return errno == ESRCH ? 0 : -errno;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		ret = -errno;
+		return has_ended(s, tid) ? 0 : ret;
+	}
 	t = GROW_ONE(s->thread, s->threads, s->room);
 	t->tid = tid;
 	ret = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : wait_stop(t);
 	if (!ret)
 		ret = read_registers(t);
-	if (ret == -ETIMEDOUT) {
-		s->all = false; /* it stays in the list, so that it is let go */
-		return 0;
-	}
-	if (ret)
-		s->threads--; /* it has just ended */
+	if (!ret)
+		return 1;
+	if (ret == -ETIMEDOUT)
+		return ret;
+	s->threads--;
 	return 0;
 }
 
@@ -155,7 +173,8 @@ static int stop_more(struct stopped *s)
 		if (*e->d_name == '.' || has(s, atoi(e->d_name)))
 			continue;
 		ret = stop_thread(s, atoi(e->d_name));
-		n++;
+		n += ret > 0;
+		ret = ret < 0 ? ret : 0;
 	}
 	closedir(dir);
 	return ret ? ret : n;
@@ -165,15 +184,15 @@ int stopped_begin(struct stopped *s, pid_t pid)
 {
 	int ret = 1;
 
-	*s = (struct stopped){ .pid = pid, .all = true };
+	*s = (struct stopped){ .pid = pid };
 	for (unsigned i = 0; i < ROUNDS && ret > 0; i++)
 		ret = stop_more(s);
-	if (ret > 0)
-		s->all = false; /* it creates them faster than they can be stopped */
-	if (ret >= 0 && s->threads)
+	if (!ret && s->threads) {
+		s->memory = s->thread[0].tid;
 		return 0;
+	}
 	stopped_end(s);
-	return ret < 0 ? ret : -ESRCH;
+	return ret > 0 ? -ETIMEDOUT : ret ? ret : -ESRCH;
 }
 
 static void detach(struct stopped_thread *t)
@@ -220,7 +239,7 @@ void stopped_end(struct stopped *s)
 size_t stopped_read(const struct stopped *s, uint64_t at, void *to, size_t bytes)
 {
 	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-	const ssize_t n = process_vm_readv(s->pid, &here, 1, &there, 1, 0);
+	const ssize_t n = process_vm_readv(s->memory, &here, 1, &there, 1, 0);
 
 	return n > 0 ? (size_t)n : 0;
 }

@@ -33,19 +33,20 @@ struct stopped_thread {
 
 struct stopped {
 	pid_t pid;
+	pid_t memory; /* a thread that has its memory: the main thread may have ended */
 	struct stopped_thread *thread;
 	size_t threads, room;
-	bool all; /* every thread has been stopped */
 };
 
 /*
- * 0, or -errno: -EPERM if the system does not allow it, -ESRCH if the process is gone.  Then all
- * threads run on.  Threads that wait for a disk and do not stop in time run on, and `all` is false.
+ * 0, or -errno: -EPERM if the system does not allow it, -ESRCH if the process is gone, -ETIMEDOUT
+ * if a thread does not stop, as while it waits for a disk, or new ones keep coming.  After an
+ * error, all threads run on.
  */
 int stopped_begin(struct stopped *s, pid_t pid);
 /* Lets one thread run on.  Returns false if it is not stopped. */
 bool stopped_let_go(struct stopped *s, pid_t tid);
-/* Waits until the others have ended, or so long. */
+/* Waits until the others have ended, at most this long. */
 void stopped_wait_end(struct stopped *s, int64_t ns);
 /* Lets the threads run on that are still stopped. */
 void stopped_end(struct stopped *s);
