@@ -272,10 +272,10 @@ test_merge_and_compress_take_no_pid() {
 	run "$mprof" merge -o all $$ 1
 	expect_status 3
 	expect_same 'what merge says' "$(cat err)" \
-		"mprof: there is no file '$$', and merge takes no PID: 'mprof ctl $$ dump' writes what a program has so far"
+		"mprof: '$$' is not a file, and merge does not accept a PID: 'mprof ctl $$ dump' writes what a program has so far"
 	run "$mprof" compress $$
 	expect_status 3
-	expect_text err "there is no file '$$', and compress takes no PID"
+	expect_text err "'$$' is not a file, and compress does not accept a PID"
 	: >1
 	run "$mprof" compress 1
 	expect_status 3

@@ -177,11 +177,11 @@ int cmd_compress(int argc, char **argv)
 		return STATUS_USAGE;
 	for (size_t i = 0; i < o.log.count; i++) {
 		if (running_is_pid(o.log.item[i])) {
-			status =
-			    cmd_error(STATUS_FILE,
-				      "there is no file '%s', and compress takes no PID: mprof "
-				      "record compresses the trace when the program has ended",
-				      o.log.item[i]);
+			status = cmd_error(
+			    STATUS_FILE,
+			    "'%s' is not a file, and compress does not accept a PID: mprof "
+			    "record compresses the trace when the program has ended",
+			    o.log.item[i]);
 			continue;
 		}
 		before = cmd_file_bytes(o.log.item[i]);

@@ -54,10 +54,11 @@ static int merge(const struct options *o, struct error *err)
 
 	for (size_t i = 0; i < o->from.count; i++)
 		if (running_is_pid(o->from.item[i]))
-			return fail(err, -ENOENT,
-				    "there is no file '%s', and merge takes no PID: 'mprof ctl %s "
-				    "dump' writes what a program has so far",
-				    o->from.item[i], o->from.item[i]);
+			return fail(
+			    err, -ENOENT,
+			    "'%s' is not a file, and merge does not accept a PID: 'mprof ctl %s "
+			    "dump' writes what a program has so far",
+			    o->from.item[i], o->from.item[i]);
 	ret = export_file_open_recording(&f, o->output, err);
 	if (ret)
 		return ret;

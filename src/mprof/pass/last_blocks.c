@@ -26,7 +26,7 @@ static struct last_region *region_of(struct last_blocks *s, uint64_t page)
 }
 
 #define ADDRESS_MOST (1ull << 48) /* a damaged trace may say more */
-#define LARGE_PAGES  (1u << 18)	  /* of a larger block, only so many at each end are noted */
+#define LARGE_PAGES  (1u << 18)	  /* of a larger block, only this many at each end */
 
 static void note_pages(struct last_blocks *s, uint64_t addr, uint64_t size)
 {

@@ -78,9 +78,9 @@ struct finding {
 			    * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
 	bool one_by_one;   /* LEAK: processes left it one after another */
 	bool ended_before; /* LEAK: processes that left it ended, not in a fork, before the run */
-	bool examined;	   /* LEAK: pointers were followed (reachable.h) ... */
-	uint64_t unreachable;		/* ... and led to all but so many of its blocks */
-	struct reachable_holder holder; /* ... from there, if to all; or "" */
+	bool examined;	   /* LEAK: its process was examined (reachable.h) */
+	uint64_t unreachable;		/* and no pointer led to this many of its blocks */
+	struct reachable_holder holder; /* of all of them, if pointers led to all; or "" */
 	struct growth_site grown;	/* GROWN */
 	bool interrupted;		/* PEAK, LEAK: analysis_interrupted */
 	bool runs;			/* and the program still runs; set by overview_runs() */
