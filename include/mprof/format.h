@@ -190,8 +190,9 @@ struct mprof_file_header {
 	uint32_t waiting;    /* number of the process that waits; 0 = none */
 	int32_t waiting_tid; /* its thread that waits */
 	uint32_t waiting_pad;
-	uint64_t waiting_exit; /* address of libc's exit() there */
-	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 264u - 8u * MPROF_FREE_SLOTS];
+	uint64_t waiting_exit;	  /* address of libc's exit() there; 0: a signal ends the process */
+	uint64_t waiting_context; /* address of the ucontext_t of that signal; 0: none */
+	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 272u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");

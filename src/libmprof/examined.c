@@ -46,7 +46,7 @@ static void examined_give_up(struct mprof_file_header *h, uint32_t beat)
 				    __ATOMIC_RELAXED);
 }
 
-static int examined_claim(struct mprof_file_header *h, uint32_t number)
+static int examined_claim(struct mprof_file_header *h, uint32_t number, const void *context)
 {
 	uint32_t none = 0;
 
@@ -54,7 +54,8 @@ static int examined_claim(struct mprof_file_header *h, uint32_t number)
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return 0;
 	h->waiting_tid = sys_gettid();
-	h->waiting_exit = (uintptr_t)mp_next()->exit;
+	h->waiting_exit = context ? 0 : (uintptr_t)mp_next()->exit;
+	h->waiting_context = (uintptr_t)context;
 	__atomic_store_n(&h->waiting, number, __ATOMIC_RELEASE);
 	examined_wake(h);
 	return 1;
@@ -68,7 +69,7 @@ static uint64_t examined_pending(void)
 	return pending;
 }
 
-static void examined_wait(struct mprof_file_header *h)
+static void examined_wait(struct mprof_file_header *h, const void *context)
 {
 	const uint32_t number = mp_local->process;
 	uint32_t beat = 0, now, value, mine = 0;
@@ -86,7 +87,7 @@ static void examined_wait(struct mprof_file_header *h)
 		value = __atomic_load_n(&h->waiting, __ATOMIC_ACQUIRE);
 		if (mine && value != number)
 			return;
-		if (!value && examined_claim(h, number))
+		if (!value && examined_claim(h, number, context))
 			mine = value = number;
 		examined_look(h, value);
 	}
@@ -100,7 +101,7 @@ static void examined_wait(struct mprof_file_header *h)
  * A signal that comes now, as from a timer, would come too late if nobody examined the process, so
  * it stays blocked.  One that asks the process to end does so at once.
  */
-void mp_examined_wait(void)
+static void examined_end(const void *context)
 {
 	struct mprof_file_header *h = mp_file.header;
 	uint64_t signals;
@@ -110,7 +111,24 @@ void mp_examined_wait(void)
 	/* The one that examines is a child of mprof, so not an ancestor of this process. */
 	mp_sys(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0, 0);
 	mp_signals_block(&signals);
-	examined_wait(h);
+	examined_wait(h, context);
 	signals |= examined_pending() & ~END_SIGNALS;
 	mp_signals_restore(&signals);
+}
+
+static uint32_t ending; /* pid of the process that ends */
+
+void mp_examined_wait(void)
+{
+	__atomic_store_n(&ending, (uint32_t)sys_getpid(), __ATOMIC_RELAXED);
+	examined_end(NULL);
+}
+
+/* A second signal ends the process at once, in whatever thread. */
+void mp_examined_signal(const void *context)
+{
+	const uint32_t self = (uint32_t)sys_getpid();
+
+	if (mp_process_is_self() && __atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) != self)
+		examined_end(context);
 }

@@ -42,6 +42,8 @@ static int host_file_open(const char *magic, const char *path)
 		mp_dumps_start();
 	else
 		mp_course_start();
+	if (mp_config.reach && !__builtin_memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		mp_end_signals_start();
 	if (ret < 0)
 		mp_note("the process could not join the run: the file is full");
 	else if (mp_config.touched)

@@ -169,8 +169,7 @@ int mp_process_forked(uint64_t when)
 	return ret;
 }
 
-/* Is this the process that mp_local describes, and not a vfork child in its memory? */
-static int process_is_self(void)
+int mp_process_is_self(void)
 {
 	return mp_recording() && mp_local->alive && mp_local->pid == sys_getpid();
 }
@@ -179,7 +178,7 @@ void mp_process_flush(void)
 {
 	struct mprof_thread *t = mprof_self;
 
-	if (process_is_self() && t->number && mp_mode->flush && !t->busy) {
+	if (mp_process_is_self() && t->number && mp_mode->flush && !t->busy) {
 		t->busy = mprof_stack(); /* a call in a signal handler must not see half a chunk */
 		mp_mode->flush(t);
 		t->busy = 0;
@@ -190,7 +189,7 @@ static void process_ending(int status)
 {
 	struct mprof_process_entry *e;
 
-	if (!process_is_self() || !mp_file.header)
+	if (!mp_process_is_self() || !mp_file.header)
 		return;
 	e = mp_entry();
 	if (e && e->state == MPROF_PROCESS_EXITED)
@@ -441,7 +440,7 @@ static int spawned(int ret, pid_t *pid, pid_t child, const char *path, char *con
 {
 	if (ret == 0 && pid)
 		*pid = child;
-	if (ret == 0 && process_is_self() && mp_file.header)
+	if (ret == 0 && mp_process_is_self() && mp_file.header)
 		mp_fact_spawned(child, path, mp_preloads_us(envp));
 	return ret;
 }

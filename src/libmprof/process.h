@@ -21,6 +21,8 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
 int mp_process_forked(uint64_t when);
 void mp_process_forks(void); /* called once, as early as possible: notices forks */
 void mp_process_watch(void); /* from the constructor: notices the end */
+/* Is this the process that is recorded, and not a vfork child in its memory? */
+int mp_process_is_self(void);
 /* Ends the recording of a process that runs on. */
 void mp_process_detached(void);
 /* Writes what this thread holds; nothing in a vfork child, or while the thread records a call. */
@@ -30,6 +32,13 @@ void mp_process_flush(void);
 
 /* REACH: waits until mprof has examined the memory of this process, which ends. */
 void mp_examined_wait(void);
+/* Likewise in a handler, before the signal ends the process.  context: of the handler. */
+void mp_examined_signal(const void *context);
+
+/* ---- end_signals.c ---- */
+
+/* Installs handlers of signals that would end the process, where it has none. */
+void mp_end_signals_start(void);
 
 /* ---- dumps.c ---- */
 

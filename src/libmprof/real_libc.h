@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -17,6 +18,7 @@
 #include <threads.h>
 #include <unistd.h>
 
+__typeof__(signal) bsd_signal;	       /* not declared for programs of today */
 int mallopt(int parameter, int value); /* of <malloc.h>, which the library does not include */
 
 /* X(name): functions of libc that are declared above. */
@@ -42,6 +44,12 @@ int mallopt(int parameter, int value); /* of <malloc.h>, which the library does 
 	X(pthread_create)     \
 	X(thrd_create)        \
 	X(pthread_setname_np) \
+	X(sigaction)          \
+	X(signal)             \
+	X(bsd_signal)         \
+	X(ssignal)            \
+	X(sysv_signal)        \
+	X(__sysv_signal)      \
 	X(prctl)              \
 	X(dlopen)             \
 	X(dlmopen)            \

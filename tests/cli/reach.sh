@@ -104,7 +104,7 @@ test_reach_processes() {
 	run "$mprof" record --reach -o log -- "$build/preload/reach" killed
 	expect_status 137
 	run "$mprof" report leaks log
-	expect_words out 'Which of them no pointer led to is unknown: no process has ended by itself.'
+	expect_words out 'Which of them no pointer led to is unknown: no process was examined as it ended.'
 	run "$mprof" record --reach -o log -- "$build/preload/reach" exec
 	expect_status 0
 	run "$mprof" report leaks log
@@ -170,6 +170,23 @@ test_reach_signals() {
 	expect_same 'examined' "$(reach_rows log)" "$(printf '%s\n' 'hold_many 1000000 0 0 page (reach_roots.c)' 'main 1 0 0 taken (reach_roots.c)')"
 }
 
+# A signal that the program does not handle ends it as it would without mprof, but for the examination.
+test_reach_by_signal() {
+	local how status of_main='main 1 0 0 a local variable of a function that still ran'
+	for how in signal:143 default:143 restored:143 fault:139 abort:134; do
+		status=${how#*:} how=${how%:*}
+		run "$mprof" record --reach -o log -- "$build/preload/reach" "$how"
+		expect_status "$status"
+		expect_same "$how: output" "$(cat out)" 'done'
+		expect_same "$how" "$(reach_rows log)" "$(printf '%s\n' "$reach_kept" "$reach_lost" "$of_main" "$reach_thread" | sort)"
+	done
+	run "$mprof" record --reach -o log -- "$build/preload/reach" overflow
+	expect_status 139
+	expect_same 'overflow' "$(reach_rows log | grep lose_)" "$reach_lost"
+	run "$mprof" record --reach -o log -- sh -c 'trap "" TERM; kill -TERM $$; exec "$0" signal' "$build/preload/reach"
+	expect_status 0
+}
+
 # The report says why a process was not examined.
 test_reach_failures() {
 	reach_examined mprof KILL "$build/preload/reach_roots" many
@@ -193,7 +210,7 @@ test_reach_failures() {
 	run "$mprof" record --reach -q -o log -- "$build/preload/reach" killed
 	run "$mprof" check --max-unreachable 0 log
 	expect_status 2
-	expect_one_line_error "'log' does not say what is unreachable: no process has ended by itself"
+	expect_one_line_error "'log' does not say what is unreachable: no process was examined as it ended"
 }
 
 # The main thread is a zombie, which cannot be stopped.

@@ -3,7 +3,8 @@
  * reach.c - blocks that pointers lead to in each way, and lost ones: `reach [HOW]`.
  *
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
- * from main, exit from another thread when main's has ended (left), fork, killed, exec.
+ * from main, exit from another thread when main's has ended (left), fork, killed, exec, or how a
+ * signal ends it: signal, default, restored, fault, overflow, abort.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -173,6 +174,68 @@ APART static void fork_and_lose(void)
 	wait(NULL);
 }
 
+/* In a handler, as programs do that want to end by the signal that they caught. */
+static void end_by_default(int number)
+{
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void on_alternative_stack(void)
+{
+	const stack_t stack = { .ss_sp = block(65536), .ss_size = 65536 };
+
+	sigaltstack(&stack, NULL);
+}
+
+APART static char overflow(const char *above)
+{
+	volatile char room[4096];
+
+	room[0] = *above;
+	return *above == 1 ? 0 : overflow((const char *)room) + room[0];
+}
+
+static void sees_defaults(void)
+{
+	struct sigaction a = { .sa_handler = SIG_IGN };
+
+	if (sigaction(SIGTERM, NULL, &a) || a.sa_handler != SIG_DFL || a.sa_flags)
+		puts("SIGTERM has a handler");
+	if (signal(SIGTERM, SIG_IGN) != SIG_DFL || signal(SIGTERM, SIG_DFL) != SIG_IGN ||
+	    signal(SIGTERM, end_by_default) != SIG_DFL)
+		puts("signal() shows another handler");
+	if (sigaction(SIGTERM, NULL, &a) || a.sa_handler != end_by_default)
+		puts("the handler is not the program's");
+}
+
+static void end_by_signal(const char *how)
+{
+	struct sigaction standard = { .sa_handler = SIG_DFL }, old;
+
+	if (!strcmp(how, "signal"))
+		raise(SIGTERM);
+	if (!strcmp(how, "default")) {
+		sees_defaults();
+		fflush(stdout);
+		raise(SIGTERM);
+	}
+	if (!strcmp(how, "restored")) {
+		sigaction(SIGTERM, &standard, &old);
+		signal(SIGTERM, SIG_IGN);
+		sigaction(SIGTERM, &old, NULL);
+		raise(SIGTERM);
+	}
+	if (!strcmp(how, "fault"))
+		*(volatile int *)8 = 0;
+	if (!strcmp(how, "overflow")) {
+		on_alternative_stack();
+		overflow("");
+	}
+	if (!strcmp(how, "abort"))
+		abort();
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "return";
@@ -203,6 +266,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(how, "killed"))
 		raise(SIGKILL);
+	end_by_signal(how);
 	if (!strcmp(how, "exec"))
 		execlp("true", "true", (char *)NULL);
 	if (!strcmp(how, "left")) {

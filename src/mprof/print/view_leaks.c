@@ -32,7 +32,7 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 		return "Unreachable: no pointer led to these blocks";
 	if (r->profile->reachable)
 		return g->v->examined_calls ? "Reachable: pointers still led to these blocks"
-					    : "Not examined: their process did not end by itself";
+					    : "Not examined as their process ended";
 	if (!leaks_know_growth(r->profile))
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
@@ -234,8 +234,8 @@ static void print_reachable(const struct profile *p, FILE *out)
 	if (*why)
 		fprintf(out, "A process could not be examined: %s.\n", why);
 	else if (!p->reachable && reachable_was_requested(p->trace))
-		fputs("Which of them no pointer led to is unknown: no process has ended by "
-		      "itself.\n",
+		fputs("Which of them no pointer led to is unknown: no process was examined as "
+		      "it ended.\n",
 		      out);
 }
 

@@ -126,7 +126,7 @@ static int lacks_unreachable(const struct trace *t, struct error *err)
 
 	return fail(err, -EINVAL, "'%s' does not say what is unreachable: %s%s", trace_path(t),
 		    *why			 ? "a process could not be examined: "
-		    : reachable_was_requested(t) ? "no process has ended by itself"
+		    : reachable_was_requested(t) ? "no process was examined as it ended"
 						 : "record with mprof record --reach",
 		    why);
 }

@@ -261,10 +261,11 @@ static int examine_stopped(const struct examine *x, const struct trace *t,
 	struct reach reach = { .alive = x->alive, .context = x->context };
 	struct rows rows = { .n = 0 };
 	struct roots roots;
-	int ret = roots_find(&roots, s, b, x->waiting, x->exit_at, has_glibc(t, &x->of));
+	const pid_t leaves = x->context_at ? 0 : x->waiting;
+	int ret = roots_find(&roots, s, b, leaves, x->exit_at, has_glibc(t, &x->of));
 
 	if (!ret) {
-		reach_find(&reach, s, &roots, b, x->waiting);
+		reach_find(&reach, s, &roots, b, leaves);
 		add_blocks(&rows, &reach, b);
 		number_stacks(&rows, t, &x->of);
 		name_files(&roots, t);
@@ -322,6 +323,8 @@ int examine_process(const struct examine *x, struct error *err)
 			    "one of its threads did not stop, as while it waits for a disk");
 	if (ret)
 		return fail(err, ret, "it cannot be stopped: %s", strerror(-ret));
+	if (x->context_at)
+		stopped_before_handler(&s, x->waiting, x->context_at);
 	ret = trace_open(&t, x->path, MPROF_MAGIC_TRACE, err);
 	if (!ret) {
 		ret = examine_trace(x, t, &s, err);

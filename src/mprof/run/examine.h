@@ -14,8 +14,9 @@ struct examine {
 	struct append *file;
 	const char *path;	       /* of the file */
 	struct mprof_process_entry of; /* the process */
-	pid_t waiting;		       /* the thread that waits in exit(); 0: none does */
-	uint64_t exit_at;	       /* address of exit() there */
+	pid_t waiting;		       /* the thread that ends the process, and waits */
+	uint64_t exit_at;	       /* address of exit(), which it called; 0: it did not */
+	uint64_t context_at;	       /* of the ucontext_t of a signal's handler; 0: of none */
 	void (*alive)(void *context);  /* called now and then; may be NULL */
 	/* Called when the waiting thread runs on and may end the process; may be NULL. */
 	void (*examined)(void *context, const struct examine *x);

@@ -82,6 +82,7 @@ static void run_child(struct append *file, const char *path, uint32_t number, pi
 		.path = path,
 		.waiting = file->header->waiting_tid,
 		.exit_at = file->header->waiting_exit,
+		.context_at = file->header->waiting_context,
 		.alive = alive,
 		.examined = examined,
 		.context = file->header,

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <sys/ucontext.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,14 +32,22 @@
 
 static void restart_call(struct stopped_thread *t)
 {
-	struct user_regs_struct *r = (void *)t->word;
+	struct user_regs_struct r;
 
 	/* Such as epoll_wait(), which fails with EINTR as if a handler had run. */
-	if ((int64_t)r->orig_rax < 0 || r->rax != (uint64_t)-EINTR || t->signal)
+	if (t->signal || ptrace(PTRACE_GETREGS, t->tid, NULL, &r) || (int64_t)r.orig_rax < 0 ||
+	    r.rax != (uint64_t)-EINTR)
 		return;
-	r->rax = r->orig_rax;
-	r->rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
-	ptrace(PTRACE_SETREGS, t->tid, NULL, r);
+	r.rax = r.orig_rax;
+	r.rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
+	ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
+}
+
+static void take_context(struct stopped_thread *t, const mcontext_t *m)
+{
+	t->words = REG_RIP + 1; /* the others are not general registers */
+	memcpy(t->word, m->gregs, t->words * sizeof(t->word[0]));
+	t->sp = (uint64_t)m->gregs[REG_RSP];
 }
 
 static void take_pointers(struct stopped_thread *t)
@@ -56,6 +65,13 @@ static void restart_call(struct stopped_thread *t)
 	(void)t;
 }
 
+static void take_context(struct stopped_thread *t, const mcontext_t *m)
+{
+	t->words = sizeof(m->regs) / sizeof(m->regs[0]);
+	memcpy(t->word, m->regs, sizeof(m->regs));
+	t->sp = m->sp;
+}
+
 static void take_pointers(struct stopped_thread *t)
 {
 	const struct user_regs_struct *r = (const void *)t->word;
@@ -71,6 +87,11 @@ static void take_pointers(struct stopped_thread *t)
 static void restart_call(struct stopped_thread *t)
 {
 	(void)t;
+}
+
+static void take_context(struct stopped_thread *t, const mcontext_t *m)
+{
+	(void)t, (void)m;
 }
 
 static void take_pointers(struct stopped_thread *t)
@@ -200,6 +221,18 @@ static void detach(struct stopped_thread *t)
 	if (t->words)
 		restart_call(t);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
+}
+
+void stopped_before_handler(struct stopped *s, pid_t tid, uint64_t context_at)
+{
+	mcontext_t m;
+
+	if (stopped_read(s, context_at + offsetof(ucontext_t, uc_mcontext), &m, sizeof(m)) <
+	    sizeof(m))
+		return;
+	for (size_t i = 0; i < s->threads; i++)
+		if (s->thread[i].tid == tid)
+			take_context(&s->thread[i], &m);
 }
 
 bool stopped_let_go(struct stopped *s, pid_t tid)

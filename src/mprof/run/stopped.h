@@ -44,6 +44,9 @@ struct stopped {
  * error, all threads run on.
  */
 int stopped_begin(struct stopped *s, pid_t pid);
+/* The thread is in the handler of a signal, whose ucontext_t is there: sets its registers to those
+ * that it had before. */
+void stopped_before_handler(struct stopped *s, pid_t tid, uint64_t context_at);
 /* Lets one thread run on.  Returns false if it is not stopped. */
 bool stopped_let_go(struct stopped *s, pid_t tid);
 /* Waits until the others have ended, at most this long. */
