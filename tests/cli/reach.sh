@@ -187,6 +187,48 @@ test_reach_by_signal() {
 	expect_status 0
 }
 
+# A process that runs is examined, and runs on.
+test_reach_running() {
+	local pid of_main='main 1 0 0 a local variable of a function that still ran'
+	"$mprof" record -q -o log -- "$build/preload/reach" pause >said &
+	wait_for grep -q 'done' said
+	pid=$(pgrep -P $! -x reach)
+	run "$mprof" report leaks --reach --json "$pid"
+	expect_status 0
+	cp out of_running
+	json of_running '.rows[] | [([.stack[].function] | map(select(. != "block")) | last),
+		.blocks.leaked, .blocks.unreachable, .blocks.below, (.held_by // "-")] | map(tostring) | join(" ")' |
+		sed 's/:[0-9]*)/)/' | sort >rows
+	expect_same 'rows' "$(cat rows)" "$(printf '%s\n' "$reach_kept" "$reach_lost" "$of_main" "$reach_thread" | sort)"
+	run "$mprof" report leaks --reach --sort unreachable "$pid"
+	expect_words out 'No pointer leads to 20 of them, '
+	expect_no_text out keep_
+	run "$mprof" report leaks --reach "$pid"
+	expect_text out 'Unreachable: no pointer leads to these blocks'
+	expect_text out 'Reachable: pointers lead to these blocks'
+	run "$mprof" report leaks "$pid"
+	expect_words out 'mprof report leaks --reach PID'
+	run "$mprof" report --reach "$pid"
+	expect_status 2
+	expect_one_line_error '--reach works with leaks, for example: mprof report leaks --reach PID'
+	kill -0 "$pid" || bad 'it does not run on'
+	kill "$pid"
+	wait
+	run "$mprof" report leaks --reach log
+	expect_status 2
+	expect_one_line_error "--reach needs the PID of a running process, not 'log'; processes that end are examined by mprof record --reach"
+	run "$mprof" report leaks --reach $$
+	expect_status 3
+	expect_one_line_error "process $$ is not being recorded; 'mprof attach $$' profiles it from now on"
+	"$mprof" record -q --last 1M -o log -- "$build/preload/reach" pause >said &
+	wait_for grep -q 'done' said
+	pid=$(pgrep -P $! -x reach)
+	run "$mprof" report leaks --reach "$pid"
+	expect_words err "cannot examine process $pid: 'log' does not have all of its calls; expected one that mprof record runs, without --last, --budget and --overhead"
+	kill "$pid"
+	wait
+}
+
 # The report says why a process was not examined.
 test_reach_failures() {
 	reach_examined mprof KILL "$build/preload/reach_roots" many

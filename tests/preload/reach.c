@@ -3,8 +3,8 @@
  * reach.c - blocks that pointers lead to in each way, and lost ones: `reach [HOW]`.
  *
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
- * from main, exit from another thread when main's has ended (left), fork, killed, exec, or how a
- * signal ends it: signal, default, restored, fault, overflow, abort.
+ * from main, exit from another thread when main's has ended (left), fork, killed, exec, pause, or
+ * how a signal ends it: signal, default, restored, fault, overflow, abort.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -267,6 +267,8 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "killed"))
 		raise(SIGKILL);
 	end_by_signal(how);
+	if (!strcmp(how, "pause"))
+		pause();
 	if (!strcmp(how, "exec"))
 		execlp("true", "true", (char *)NULL);
 	if (!strcmp(how, "left")) {

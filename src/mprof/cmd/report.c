@@ -20,6 +20,7 @@
 #include "export_files.h"
 #include "missing.h"
 #include "overview.h"
+#include "reach_running.h"
 #include "forms.h"
 #include "report_html.h"
 #include "report_view.h"
@@ -35,6 +36,7 @@ struct options {
 	char *newest;		 /* the trace, if none was named */
 	const char *of_views;	 /* an option that was given and that only views have */
 	struct report_html html; /* path: write the page here; may be NULL */
+	bool reach;
 };
 
 #define OPTIONS	 struct options
@@ -63,6 +65,8 @@ static const struct option_row options[] = {
 		      .example = "10"),
 	OPTION_PERCENT(0, "min-percent", view.request.min_percent, 100,
 		       "Leave out smaller branches of a tree [1]", OF_VIEWS),
+	OPTION_FLAG(0, "reach", reach,
+		    "Stop the running process PID and find blocks that no pointer leads to"),
 	OPTION_LIST(0, "source-dir", "DIR", html.source_dir, &option_directories,
 		    "Look for source files in DIR first; may be repeated"),
 	OPTION_ROWS(option_profile, cli),
@@ -158,6 +162,15 @@ static int check(void *options, struct error *err)
 		return fail(err, -EINVAL,
 			    "--%s needs a view, for example: mprof report peak --%s ... %s",
 			    o->of_views, o->of_views, o->log.item[0]);
+	if (o->reach && (!o->view.view || o->view.view->ops != &view_leaks))
+		return fail(
+		    err, -EINVAL,
+		    "--reach works with leaks, for example: mprof report leaks --reach PID");
+	if (o->reach && (o->log.count > 1 || !running_is_pid(o->log.item[0])))
+		return fail(err, -EINVAL,
+			    "--reach needs the PID of a running process, not '%s'; processes that "
+			    "end are examined by mprof record --reach",
+			    o->log.item[o->log.count > 1]);
 	why = o->view.view ? report_view_moment(&o->view) : NULL;
 	if (why)
 		return fail(err, -EINVAL, "%s", why);
@@ -250,19 +263,48 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 	return totals_make(t, &o->cli.options, answer_totals, o, err);
 }
 
+static int open_log(struct options *o, struct trace **t, struct error *err)
+{
+	char *log = NULL;
+	int ret = export_pick(o->log.item, o->log.count, &log, err);
+
+	if (!ret)
+		ret = import_open(t, log, NULL, err);
+	free(log);
+	return ret;
+}
+
+/* Opens the trace of a process and examines that, while it is stopped. */
+static int open_examined(struct options *o, pid_t pid, struct trace **t, struct error *err)
+{
+	struct reach_running r;
+	int ret = reach_running_stop(&r, pid, err);
+
+	if (ret)
+		return ret;
+	ret = open_log(o, t, err);
+	if (ret) {
+		reach_running_end(&r);
+		return ret;
+	}
+	ret = reach_running_take(&r, *t, err);
+	if (ret)
+		trace_close(*t);
+	else if (!o->cli.options.sites.filter.process)
+		o->cli.options.sites.filter.process = r.x.of.number;
+	return ret;
+}
+
 static int report(struct options *o)
 {
+	const pid_t pid = o->reach ? atoi(o->log.item[0]) : 0;
 	struct error err = { "" };
-	char *log = NULL;
 	struct trace *t;
 	int ret, status;
 
 	if (running_find(o->log.item, o->log.count))
 		return STATUS_FILE;
-	ret = export_pick(o->log.item, o->log.count, &log, &err);
-	if (!ret)
-		ret = import_open(&t, log, NULL, &err);
-	free(log);
+	ret = pid ? open_examined(o, pid, &t, &err) : open_log(o, &t, &err);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (profile_show_totals(t, &o->cli.options, &err)) {

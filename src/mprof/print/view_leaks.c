@@ -29,10 +29,16 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 	if (r->sorted)
 		return NULL;
 	if (r->profile->reachable && g->v->unreachable_calls)
-		return "Unreachable: no pointer led to these blocks";
+		return ((struct own *)r->own)->runs
+			   ? "Unreachable: no pointer leads to these blocks"
+			   : "Unreachable: no pointer led to these blocks";
+	if (r->profile->reachable && g->v->examined_calls)
+		return ((struct own *)r->own)->runs
+			   ? "Reachable: pointers lead to these blocks"
+			   : "Reachable: pointers still led to these blocks";
 	if (r->profile->reachable)
-		return g->v->examined_calls ? "Reachable: pointers still led to these blocks"
-					    : "Not examined as their process ended";
+		return ((struct own *)r->own)->runs ? "Not examined"
+						    : "Not examined as their process ended";
 	if (!leaks_know_growth(r->profile))
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
@@ -218,19 +224,22 @@ static void print_none(const struct profile *p, FILE *out)
 /* Which blocks were reachable, or why that is unknown. */
 static void print_reachable(const struct profile *p, FILE *out)
 {
-	const char *whose = p->walk.heap.processes > 1 ? "their" : "the";
+	const bool now = runs_still(p);
+	const char *when = now				? ""
+			   : p->walk.heap.processes > 1 ? " when their process ended"
+							: " when the process ended";
 	const struct site_values *v = &p->total;
 	const char *why = reachable_why_not(p->trace);
 
 	if (p->reachable && v->unreachable_calls)
-		fprintf(out, "No pointer led to %s%s of them, %s, when %s process ended.\n",
+		fprintf(out, "No pointer %s to %s%s of them, %s%s%s.\n", now ? "leads" : "led",
 			reachable_is_part(p->reachable) ? "at least " : "",
 			format_count(v->unreachable_calls).s, format_exact(v->unreachable_bytes).s,
-			whose);
+			now ? "" : ",", when);
 	else if (p->reachable)
-		fprintf(out, "Pointers led to all %s when %s process ended.\n",
+		fprintf(out, "Pointers %s to all %s%s.\n", now ? "lead" : "led",
 			v->examined_calls < v->leaked_calls ? "that were examined" : "of them",
-			whose);
+			when);
 	if (*why)
 		fprintf(out, "A process could not be examined: %s.\n", why);
 	else if (!p->reachable && reachable_was_requested(p->trace))
@@ -244,9 +253,9 @@ static void suggest_reachable(const struct profile *p, FILE *out)
 {
 	if (!p->reachable && !p->sites.totals.read && !trace_source(p->trace) &&
 	    !p->header->dropped_ticks && !reachable_was_requested(p->trace))
-		fputs("Which of them no pointer led to, and what held the others: mprof record "
-		      "--reach\n",
-		      out);
+		fprintf(out,
+			"Which of them no pointer led to, and what held the others: mprof %s\n",
+			runs_still(p) ? "report leaks --reach PID" : "record --reach");
 }
 
 static void text(struct view_request *r, FILE *out)

@@ -17,7 +17,6 @@
 #include "process.h"
 #include "reach.h"
 #include "roots.h"
-#include "stopped.h"
 
 #define END_NS 1000000000 /* for the process to end, while its other threads are stopped */
 
@@ -202,7 +201,7 @@ static int write_rows(const struct examine *x, struct rows *rows, const struct r
 		      const struct stopped *s)
 {
 	const uint64_t left_out = keep_most(rows);
-	struct mprof_reach head = { .ticks = append_ticks(x->file),
+	struct mprof_reach head = { .ticks = x->ticks,
 				    .rows = (uint32_t)rows->n,
 				    .blocks = reach->blocks,
 				    .image = x->of.image,
@@ -237,7 +236,7 @@ static int write_rows(const struct examine *x, struct rows *rows, const struct r
 	fwrite(roots_at, 1, root_bytes, all);
 	fwrite(text_at, 1, text_bytes, all);
 	must_close(all, &all_at);
-	ret = append_extent(x->file, MPROF_EXTENT_REACH, x->of.number, all_at, all_bytes);
+	ret = x->found(x->context, x, all_at, all_bytes);
 	free(all_at);
 	free(roots_at);
 	free(text_at);
@@ -255,8 +254,8 @@ static void tell(void *context, const struct walk *w)
 		x->alive(x->context);
 }
 
-static int examine_stopped(const struct examine *x, const struct trace *t,
-			   const struct last_blocks *b, const struct stopped *s)
+static int examine_blocks(const struct examine *x, const struct trace *t,
+			  const struct last_blocks *b, const struct stopped *s)
 {
 	struct reach reach = { .alive = x->alive, .context = x->context };
 	struct rows rows = { .n = 0 };
@@ -278,8 +277,8 @@ static int examine_stopped(const struct examine *x, const struct trace *t,
 	return ret;
 }
 
-static int examine_trace(const struct examine *x, struct trace *t, const struct stopped *s,
-			 struct error *err)
+int examine_stopped(const struct examine *x, struct trace *t, const struct stopped *s,
+		    struct error *err)
 {
 	struct last_blocks b = {
 		.process = x->of.number,
@@ -293,7 +292,7 @@ static int examine_trace(const struct examine *x, struct trace *t, const struct 
 	trace_choose_processes(t, list, n);
 	ret = walk_trace(t, &pass, tell, (void *)x, err);
 	if (!ret) {
-		ret = examine_stopped(x, t, &b, s);
+		ret = examine_blocks(x, t, &b, s);
 		if (ret)
 			fail(err, ret, "cannot read its memory: %s", strerror(-ret));
 	}
@@ -303,17 +302,15 @@ static int examine_trace(const struct examine *x, struct trace *t, const struct 
 	return ret;
 }
 
-int examine_process(const struct examine *x, struct error *err)
+int examine_stop(const struct examine *x, struct stopped *s, struct error *err)
 {
 	struct process_memory m;
-	struct stopped s;
-	struct trace *t;
 	int ret = process_memory(x->of.pid, &m);
 
 	if (ret || m.start_time != x->of.start_time)
 		return fail(err, -ESRCH,
 			    "it had ended, or it runs in another PID namespace, as in a container");
-	ret = stopped_begin(&s, x->of.pid);
+	ret = stopped_begin(s, x->of.pid);
 	if (ret == -EPERM)
 		return fail(
 		    err, ret,
@@ -324,10 +321,21 @@ int examine_process(const struct examine *x, struct error *err)
 	if (ret)
 		return fail(err, ret, "it cannot be stopped: %s", strerror(-ret));
 	if (x->context_at)
-		stopped_before_handler(&s, x->waiting, x->context_at);
-	ret = trace_open(&t, x->path, MPROF_MAGIC_TRACE, err);
+		stopped_before_handler(s, x->waiting, x->context_at);
+	return 0;
+}
+
+int examine_process(const struct examine *x, const char *path, struct error *err)
+{
+	struct stopped s;
+	struct trace *t;
+	int ret = examine_stop(x, &s, err);
+
+	if (ret)
+		return ret;
+	ret = trace_open(&t, path, MPROF_MAGIC_TRACE, err);
 	if (!ret) {
-		ret = examine_trace(x, t, &s, err);
+		ret = examine_stopped(x, t, &s, err);
 		trace_close(t);
 	}
 	if (!ret && x->examined && stopped_let_go(&s, x->waiting)) {

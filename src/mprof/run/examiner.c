@@ -22,9 +22,9 @@
 
 static void alive(void *context)
 {
-	struct mprof_file_header *h = context;
+	struct append *file = context;
 
-	__atomic_fetch_add(&h->examiner, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&file->header->examiner, 1, __ATOMIC_RELAXED);
 }
 
 static struct mprof_process_entry entry_of(const struct append *file, uint32_t number)
@@ -58,9 +58,16 @@ static void let_go(struct mprof_file_header *h, uint32_t number)
 
 /* ---- the child ---- */
 
+static int found(void *context, const struct examine *x, const void *payload, size_t bytes)
+{
+	return append_extent(context, MPROF_EXTENT_REACH, x->of.number, payload, bytes);
+}
+
 static void examined(void *context, const struct examine *x)
 {
-	let_go(context, x->of.number);
+	struct append *file = context;
+
+	let_go(file->header, x->of.number);
 }
 
 /* A system without memory ends this process before any other, and its last words are a fact. */
@@ -78,14 +85,14 @@ static void give_way(void)
 static void run_child(struct append *file, const char *path, uint32_t number, pid_t parent)
 {
 	struct examine x = {
-		.file = file,
-		.path = path,
+		.ticks = append_ticks(file),
 		.waiting = file->header->waiting_tid,
 		.exit_at = file->header->waiting_exit,
 		.context_at = file->header->waiting_context,
 		.alive = alive,
+		.found = found,
 		.examined = examined,
-		.context = file->header,
+		.context = file,
 	};
 	struct error err;
 
@@ -94,7 +101,7 @@ static void run_child(struct append *file, const char *path, uint32_t number, pi
 		_exit(1);
 	give_way();
 	x.of = entry_of(file, number);
-	if (x.of.number == number && examine_process(&x, &err))
+	if (x.of.number == number && examine_process(&x, path, &err))
 		write_failure(file, number, err.text);
 	_exit(0);
 }
@@ -156,7 +163,7 @@ void examiner_wait(struct examiner *x, struct append *file, const char *path, in
 	while ((left = until - now_ns(CLOCK_MONOTONIC)) > 0) {
 		const uint32_t waiting = __atomic_load_n(&h->waiting, __ATOMIC_ACQUIRE);
 
-		alive(h);
+		alive(file);
 		if (x->child > 0 && waitpid(x->child, &status, WNOHANG))
 			finish(x, file, status);
 		else if (!x->child && waiting && !(waiting & MPROF_WAITING_CLAIMED))

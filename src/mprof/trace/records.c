@@ -380,28 +380,38 @@ static bool reach_is_good(const struct trace_reach *r, uint64_t bytes)
 	return !h->text || !r->text[h->text - 1];
 }
 
-/* Takes the last one of an image: extents are in the order of the file. */
-static void take_reach(struct trace *t, const struct extent *x)
+/* Takes the last one of an image: extents are in the order of the file.  False if it is damaged. */
+static bool add_reach(struct trace *t, uint32_t process, const struct mprof_reach *head,
+		      size_t bytes)
 {
-	struct trace_reach r = { .process = x->head.process };
+	struct trace_reach r = { .process = process, .head = head, .image = head->image };
 
-	r.head = records_payload(t, x, sizeof(*r.head));
-	if (!r.head)
-		return;
-	r.image = r.head->image;
 	r.row = (const struct mprof_reach_row *)(r.head + 1);
 	r.root = (const struct mprof_reach_root *)(r.row + r.head->rows);
 	r.text = (const char *)(r.root + r.head->roots);
-	if (!reach_is_good(&r, x->bytes)) {
-		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
-		return;
-	}
+	if (!reach_is_good(&r, bytes))
+		return false;
 	for (size_t i = t->reaches; i-- > 0;)
 		if (t->reach[i].process == r.process && t->reach[i].image == r.image) {
 			t->reach[i] = r;
-			return;
+			return true;
 		}
 	*GROW_ONE(t->reach, t->reaches, t->reaches_room) = r;
+	return true;
+}
+
+static void take_reach(struct trace *t, const struct extent *x)
+{
+	const struct mprof_reach *head = records_payload(t, x, sizeof(*head));
+
+	if (head && !add_reach(t, x->head.process, head, x->bytes))
+		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
+}
+
+void trace_add_reach(struct trace *t, uint32_t process, void *payload, size_t bytes)
+{
+	*GROW_ONE(t->copy, t->copies, t->copies_room) = payload;
+	add_reach(t, process, payload, bytes);
 }
 
 static void take_misuse(struct trace *t, const struct extent *x)

@@ -369,6 +369,8 @@ size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **us
 size_t trace_times(const struct trace *t, const struct trace_times **times);
 /* Returns the latest examination of each image of a process that was examined. */
 size_t trace_reaches(const struct trace *t, const struct trace_reach **reaches);
+/* Adds an examination, the payload of a REACH extent, which it takes over and frees. */
+void trace_add_reach(struct trace *t, uint32_t process, void *payload, size_t bytes);
 /* Returns errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
 bool trace_is_guarded(const struct trace *t); /* is the file of that MODE? */
