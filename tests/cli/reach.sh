@@ -111,6 +111,14 @@ test_reach_processes() {
 	expect_no_text out keep_
 	run "$mprof" record --reach -o log -- sh -c "'$build/preload/reach' killed; '$build/preload/reach'"
 	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
+	run "$mprof" report leaks log
+	expect_words out 'reach killed (pid '
+	expect_words out ', which was killed by SIGKILL.'
+	run "$mprof" check --max-unreachable 1G log
+	expect_status 2
+	expect_words err ' was not examined: it was killed by SIGKILL; --allow-lost accepts that'
+	run "$mprof" check --max-unreachable 1G --allow-lost log
+	expect_status 0
 }
 
 # Without debug information, calls of one function are one row: some of its stacks have no block.
@@ -220,8 +228,8 @@ test_reach_running() {
 	run "$mprof" report leaks --reach $$
 	expect_status 3
 	expect_one_line_error "process $$ is not being recorded; 'mprof attach $$' profiles it from now on"
-	"$mprof" record -q --last 1M -o log -- "$build/preload/reach" pause >said &
-	wait_for grep -q 'done' said
+	"$mprof" record -q --last 1M -o log -- "$build/preload/reach" pause >said_last &
+	wait_for grep -q 'done' said_last
 	pid=$(pgrep -P $! -x reach)
 	run "$mprof" report leaks --reach "$pid"
 	expect_words err "cannot examine process $pid: 'log' does not have all of its calls; expected one that mprof record runs, without --last, --budget and --overhead"

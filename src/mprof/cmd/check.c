@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../print/print_check.h"
+#include "../print/text.h"
 #include "../export/exports.h"
 #include "../profile/reachable.h"
 #include "../util/ranges.h"
@@ -166,21 +167,35 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 	return ret;
 }
 
+/* Were blocks of all processes examined? */
+static int check_reach(const struct profile *p, struct error *err)
+{
+	const char *why = reachable_why_not(p->trace);
+	const struct tree_process *first;
+	char missed[640];
+	size_t n;
+
+	first = reachable_missed(p->trace, &p->tree, p->sites.options.filter.process, &n);
+	if (!*why && !first)
+		return 0;
+	if (!*why)
+		snprintf(missed, sizeof(missed), "%s (pid %d) was not examined: it %s",
+			 text_process(first, 40).s, first->pid, text_end(first).s);
+	return fail(err, -EINVAL,
+		    "'%s' does not say all that is unreachable: %s%s; --allow-lost accepts that",
+		    trace_path(p->trace), *why ? "a process could not be examined: " : "",
+		    *why ? why : missed);
+}
+
 /* A limit on a figure that the file does not have would always pass. */
 static int check_values(const struct options *o, const struct profile *p, struct error *err)
 {
-	const char *why = o->check.allow_lost ? "" : reachable_why_not(p->trace);
-
 	for (size_t i = 0; i < o->check.limits; i++) {
 		if (profile_value_check(p->trace, o->check.limit[i].value, err))
 			return STATUS_USAGE;
-		if (*why && o->check.limit[i].value == VALUE_UNREACHABLE) {
-			fail(err, -EINVAL,
-			     "'%s' does not say all that is unreachable: a process could not be "
-			     "examined: %s; --allow-lost accepts that",
-			     trace_path(p->trace), why);
+		if (o->check.limit[i].value == VALUE_UNREACHABLE && !o->check.allow_lost &&
+		    check_reach(p, err))
 			return STATUS_USAGE;
-		}
 	}
 	return STATUS_OK;
 }

@@ -221,6 +221,33 @@ static void print_none(const struct profile *p, FILE *out)
 	fprintf(out, " freed%s.\n", p->suppressed_calls ? ", except suppressed ones" : "");
 }
 
+/* Why blocks of a process were not examined. */
+static void print_missed(const struct profile *p, FILE *out)
+{
+	const char *why = reachable_why_not(p->trace);
+	const struct tree_process *first;
+	size_t n;
+
+	if (*why) {
+		fprintf(out, "A process could not be examined: %s.\n", why);
+		return;
+	}
+	if (!p->reachable) {
+		fputs("Which of them no pointer led to is unknown: no process was examined as "
+		      "it ended.\n",
+		      out);
+		return;
+	}
+	first = reachable_missed(p->trace, &p->tree, p->sites.options.filter.process, &n);
+	if (!first)
+		return;
+	fprintf(out, "Not examined: %s (pid %d), which %s", text_process(first, 40).s, first->pid,
+		text_end(first).s);
+	if (n > 1)
+		fprintf(out, "; and %s", format_many(n - 1, "other process", "other processes").s);
+	fputs(".\n", out);
+}
+
 /* Which blocks were reachable, or why that is unknown. */
 static void print_reachable(const struct profile *p, FILE *out)
 {
@@ -229,7 +256,6 @@ static void print_reachable(const struct profile *p, FILE *out)
 			   : p->walk.heap.processes > 1 ? " when their process ended"
 							: " when the process ended";
 	const struct site_values *v = &p->total;
-	const char *why = reachable_why_not(p->trace);
 
 	if (p->reachable && v->unreachable_calls)
 		fprintf(out, "No pointer %s to %s%s of them, %s%s%s.\n", now ? "leads" : "led",
@@ -240,12 +266,8 @@ static void print_reachable(const struct profile *p, FILE *out)
 		fprintf(out, "Pointers %s to all %s%s.\n", now ? "lead" : "led",
 			v->examined_calls < v->leaked_calls ? "that were examined" : "of them",
 			when);
-	if (*why)
-		fprintf(out, "A process could not be examined: %s.\n", why);
-	else if (!p->reachable && reachable_was_requested(p->trace))
-		fputs("Which of them no pointer led to is unknown: no process was examined as "
-		      "it ended.\n",
-		      out);
+	if (reachable_was_requested(p->trace))
+		print_missed(p, out);
 }
 
 /* Tells the way to it, where there is one. */

@@ -221,3 +221,32 @@ const char *reachable_why_not(const struct trace *t)
 			return fact[i].why;
 	return "";
 }
+
+static bool was_examined(const struct trace *t, uint32_t process)
+{
+	const struct trace_reach *x;
+	const size_t n = trace_reaches(t, &x);
+
+	for (size_t i = 0; i < n; i++)
+		if (x[i].process == process)
+			return true;
+	return false;
+}
+
+const struct tree_process *reachable_missed(const struct trace *t, const struct tree *tree,
+					    uint32_t only, size_t *n)
+{
+	const struct tree_process *first = NULL;
+
+	*n = 0;
+	for (size_t i = tree->processes; i-- > 0;) {
+		const struct tree_process *p = &tree->process[i];
+
+		if ((only && p->number != only) || p->end == TREE_BECAME ||
+		    was_examined(t, p->number))
+			continue;
+		first = p;
+		++*n;
+	}
+	return first;
+}

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "../pass/site.h"
+#include "../pass/tree.h"
 #include "../sym/sym.h"
 #include "../trace/trace.h"
 
@@ -18,6 +19,10 @@ bool reachable_is_known(const struct trace *t);
 bool reachable_was_requested(const struct trace *t);
 /* Returns why a process was not examined, if mprof could not do it; or "". */
 const char *reachable_why_not(const struct trace *t);
+/* Returns the first process of the run (of that number only, if not 0) that was not examined, and
+ * how many there are; NULL if all were. */
+const struct tree_process *reachable_missed(const struct trace *t, const struct tree *tree,
+					    uint32_t only, size_t *n);
 
 /* Reads what is known of a process, or of all for 0.  NULL if that is nothing.  All functions below
  * accept NULL. */
