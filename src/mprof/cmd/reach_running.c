@@ -3,12 +3,17 @@
 #include "reach_running.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../run/process.h"
 #include "../run/run_file_of.h"
 #include "../util/alloc.h"
 #include "../util/file_head.h"
+#include "../util/format.h"
+
+#define READ_SPEED 150000000u /* bytes of a trace a second, about */
 
 static struct mprof_process_entry entry_of(const struct mprof_file_header *h, pid_t pid)
 {
@@ -32,6 +37,18 @@ static const char *scope(int ret)
 		   : "; run mprof as root, or allow it in kernel.yama.ptrace_scope";
 }
 
+/* Says so if the process stands still for long. */
+static void announce(const struct run_file_of *f)
+{
+	struct stat st;
+
+	if (!stat(f->link, &st) && (uint64_t)st.st_size / READ_SPEED)
+		fprintf(stderr,
+			"mprof: process %d stands still for about %s while mprof reads its calls; "
+			"Ctrl-C lets it run on\n",
+			(int)f->pid, format_ns((uint64_t)st.st_size / READ_SPEED * 1000000000).s);
+}
+
 int reach_running_stop(struct reach_running *r, pid_t pid, struct error *err)
 {
 	static struct run_file_of f;
@@ -40,6 +57,7 @@ int reach_running_stop(struct reach_running *r, pid_t pid, struct error *err)
 
 	if (ret)
 		return ret;
+	announce(&f);
 	r->x = (struct examine){ .of = entry_of(&f.header, pid) };
 	ret = examine_stop(&r->x, &r->stopped, &why);
 	return ret ? fail(err, ret, "cannot examine process %d: %s%s", (int)pid, why.text,
