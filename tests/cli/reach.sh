@@ -150,13 +150,14 @@ test_reach_without_lines() {
 # Blocks in use whose only pointer lies in unusual memory.
 test_reach_roots() {
 	local how
-	for how in inherited reused stack shared behind signal signal-thread; do
+	for how in inherited reused stack shared behind signal signal-thread twice; do
 		run "$mprof" record --reach -q -o log -- "$build/preload/reach_roots" "$how"
 		expect_status 0
 		reach_rows log >rows
 		[ -s rows ] || bad "$how: no block"
 		expect_same "$how" "$(awk '$3' rows)" ''
 	done
+	expect_same "before libc's" "$(grep variable rows)" 'variable 1 0 0 page (reach_roots.c)'
 }
 
 # reach_examined NAME SIGNAL COMMAND...: records a program that takes long to examine, sends the

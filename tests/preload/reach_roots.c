@@ -5,7 +5,8 @@
  * HOW: inherited (a mapping made before fork), reused (a mapping where a block lay before), stack
  * (of a thread, likewise), shared (anonymous memory), behind (mapped memory of which a terabyte is
  * never used), signal and signal-thread (the stack below that of a handler that calls exit), many
- * (a list that takes long to examine), or traced (by its parent).
+ * (a list that takes long to examine), twice (a variable of libc leads to it, too), or traced (by
+ * its parent).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -119,6 +120,18 @@ static void *hold_below_signal(void *unused)
 	return mine;
 }
 
+APART static char *variable(void)
+{
+	return strcpy(block(64), "NAME=value");
+}
+
+static void hold_twice(void)
+{
+	page = block(sizeof(*page));
+	*page = variable();
+	putenv(*page);
+}
+
 static void hold_many(void)
 {
 	for (int i = 0; i < 1000000; i++) {
@@ -136,6 +149,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "inherited"))
 		hold_inherited();
+	else if (!strcmp(how, "twice"))
+		hold_twice();
 	else if (!strcmp(how, "reused"))
 		hold_reused();
 	else if (!strcmp(how, "stack"))

@@ -158,7 +158,7 @@ static void put_variable(struct reachable_holder *to, const struct sym_variable 
 {
 	const size_t room = sizeof(to->text);
 
-	if (!v)
+	if (!v || *v->name == '.') /* the object is stripped, but for its sections */
 		snprintf(to->text, room, "a variable of %s", basename(path));
 	else if (!*v->file)
 		snprintf(to->text, room, "%s, a variable of %s", v->name, basename(path));

@@ -330,7 +330,9 @@ static void mark_reachable(struct marker *m, const struct roots *roots, pid_t wa
 					  .exact = x->exact };
 
 		read_range(m, &h, x->start, x->end);
-		if (i + 1 == roots->ranges || roots->range[i + 1].kind != x->kind)
+		/* So that what several objects lead to is held by the first one. */
+		if (i + 1 == roots->ranges || roots->range[i + 1].kind != x->kind ||
+		    roots->range[i + 1].file != x->file)
 			read_todo(m);
 	}
 	for (size_t i = 0; i < m->s->threads; i++)

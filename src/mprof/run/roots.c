@@ -228,6 +228,27 @@ static void add_variables(struct finder *f)
 	}
 }
 
+/* The C library and the loader. */
+static bool is_system(const char *path)
+{
+	return is_allocator(path) || !strncmp(basename(path), "ld-", 3);
+}
+
+/* Their lists of everything lead to blocks that a program's own variable holds, which says more. */
+static void put_system_last(struct roots *r)
+{
+	struct root_range *system = must_malloc((r->ranges + 1) * sizeof(*system));
+	size_t others = 0, n = 0;
+
+	for (size_t i = 0; i < r->ranges; i++)
+		if (is_system(r->file[r->range[i].file].path))
+			system[n++] = r->range[i];
+		else
+			r->range[others++] = r->range[i];
+	memcpy(r->range + others, system, n * sizeof(*system));
+	free(system);
+}
+
 /* Shared anonymous memory and that of shm_open() has such paths, too. */
 static bool is_device(const char *path)
 {
@@ -413,6 +434,7 @@ int roots_find(struct roots *r, const struct stopped *s, const struct last_block
 	ret = read_maps(&f);
 	if (!ret) {
 		add_variables(&f);
+		put_system_last(r);
 		for (size_t i = 0; i < s->threads; i++)
 			add_thread_local(&f, &s->thread[i]);
 		add_mapped(&f);

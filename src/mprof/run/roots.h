@@ -29,7 +29,8 @@ struct root_range {
 };
 
 struct roots {
-	struct root_range *range; /* variables first, stacks last */
+	struct root_range
+	    *range; /* variables first, the C library's last; then others, stacks last */
 	size_t ranges, room;
 	struct root_file *file;
 	size_t files, file_room;
