@@ -301,6 +301,29 @@ test_python_names_that_are_gone() {
 }
 
 # As mod_wsgi runs each application; an interpreter with a lock of its own (3.12) runs without names.
+# Names reach the trace when the run ends; until then, or if mprof was killed, reports read the map.
+test_python_running() {
+	local pid kind
+	python_found || return 0
+	python_script
+	echo 'import os, time; open("pid", "w").write(str(os.getpid())); time.sleep(60)' >>keep.py
+	for kind in record profile; do
+		rm -f pid
+		"$mprof" "$kind" --python -q -o "$kind.log" -- "$python" keep.py >said 2>err &
+		wait_for test -s pid
+		pid=$(cat pid)
+		run "$mprof" report leaks "$pid"
+		expect_words out 'grow (keep.py:4)'
+		kill -9 $!
+		wait $! 2>err
+		kill "$pid"
+		wait_for flock -n "$kind.log" true
+		run "$mprof" report leaks "$kind.log"
+		expect_words out 'grow (keep.py:4)'
+		rm -f "/tmp/perf-$pid.map" "/tmp/perf-$pid."*.map
+	done
+}
+
 test_python_interpreters() {
 	python_found || return 0
 	cat >inner.py <<'END'

@@ -90,7 +90,7 @@ int cmd_dump(int argc, char **argv)
 		return STATUS_USAGE;
 	if (running_find((char **)&o.log, 1))
 		return STATUS_FILE;
-	if (import_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (running_open(&t, o.log, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	if (!o.json)
 		pager_start();

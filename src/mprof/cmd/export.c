@@ -480,7 +480,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	struct error err = { "" };
 	int ret;
 
-	if (import_open(&w.x.trace, log, NULL, &err) < 0)
+	if (running_open(&w.x.trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = profile_show_totals(w.x.trace, &o->cli.options, &err);
 	if (!ret && !is_of_events(o))

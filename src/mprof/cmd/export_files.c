@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* export_files.c - chooses the exported trace and the names of files. */
+#include "running.h"
 #include "export_files.h"
 
 #include <dirent.h>
@@ -79,7 +80,7 @@ static int find_largest(const struct names *all, size_t *best, struct error *err
 	int ret;
 
 	for (i = 0; i < all->n; i++) {
-		ret = import_open(&t, all->item[i], NULL, err);
+		ret = running_open(&t, all->item[i], NULL, err);
 		if (ret < 0)
 			return ret;
 		now = most_resident(t);

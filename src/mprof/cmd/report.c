@@ -269,7 +269,7 @@ static int open_log(struct options *o, struct trace **t, struct error *err)
 	int ret = export_pick(o->log.item, o->log.count, &log, err);
 
 	if (!ret)
-		ret = import_open(t, log, NULL, err);
+		ret = running_open(t, log, NULL, err);
 	free(log);
 	return ret;
 }

@@ -21,6 +21,7 @@
 #include "cmd.h"
 #include "overview.h"
 #include "progress.h"
+#include "running.h"
 #include "recorded_movie.h"
 
 #define SERVED_NODES 4000000u /* of a page that is not written to a file */
@@ -301,7 +302,7 @@ static json *rows_by(enum profile_by by, const char *path, const struct profile_
 	struct trace *t = NULL;
 
 	o.by = by;
-	if (!import_open(&t, path, NULL, &err) && !profile_show_totals(t, &o, &err) &&
+	if (!running_open(&t, path, NULL, &err) && !profile_show_totals(t, &o, &err) &&
 	    !profile_make(p, t, &o, &err)) {
 		const size_t n = flat_view_json_rows(&r);
 
@@ -370,7 +371,7 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 	json *const rows[2] = { rows_by(PROFILE_BY_THREAD, path, options),
 				rows_by(PROFILE_BY_PROCESS, path, options) };
 	struct trace *t = NULL;
-	int ret = import_open(&t, path, NULL, err);
+	int ret = running_open(&t, path, NULL, err);
 
 	if (!ret)
 		ret = profile_show_totals(t, &o, err);

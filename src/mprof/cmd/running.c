@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../import/import.h"
+#include "../run/code_names.h"
 #include "../run/run_file_of.h"
 #include "../util/alloc.h"
 #include "../util/ranges.h"
@@ -78,4 +80,13 @@ int running_find(char **word, size_t words)
 			remember(word[i], basename(f.path));
 	}
 	return STATUS_OK;
+}
+
+int running_open(struct trace **t, const char *path, const char *kind_magic, struct error *err)
+{
+	const int ret = import_open(t, path, kind_magic, err);
+
+	if (!ret)
+		code_names_read(*t);
+	return ret;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../trace/trace.h"
+
 /* A sentence of the help of commands that take such numbers. */
 #define RUNNING_HELP \
 	" Name a running process by its PID to read what mprof has recorded of it so far."
@@ -17,6 +19,9 @@ bool running_is_pid(const char *word);
  * The paths stay until mprof ends.  STATUS_OK, or STATUS_FILE after one line on stderr.
  */
 int running_find(char **word, size_t words);
+/* Opens a trace, or a record of another tool, as import_open() does, with names of generated code
+ * also while it is recorded. */
+int running_open(struct trace **t, const char *path, const char *kind_magic, struct error *err);
 /*
  * Returns what outputs of a recording are named after: its path, or, if running_find() gave a link
  * because it was deleted or is in a container, the name that it has or had there.

@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "missing.h"
 #include "profile_options.h"
+#include "running.h"
 #include "progress.h"
 
 /* A name that neither trace has is a mistake; one that only one trace has may be what changed. */
@@ -44,7 +45,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 	memset(two, 0, sizeof(*two));
 	/* Both are opened before either is walked, so that a wrong name is reported immediately. */
 	for (side = 0; side < DIFF_SIDES; side++)
-		if (path[side] && import_open(&two->trace[side], path[side], NULL, err) < 0)
+		if (path[side] && running_open(&two->trace[side], path[side], NULL, err) < 0)
 			return STATUS_FILE;
 	for (side = 0; side < DIFF_SIDES; side++)
 		if (path[side] && !has_whole_run(two->trace[side]) &&

@@ -171,7 +171,7 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 	int ret;
 
 	page->path = log;
-	if (import_open(&page->trace, log, NULL, err) < 0)
+	if (running_open(&page->trace, log, NULL, err) < 0)
 		return STATUS_FILE;
 	if (profile_show_totals(page->trace, &options, err) < 0 ||
 	    report_page_check(page->trace, err))

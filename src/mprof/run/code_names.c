@@ -47,14 +47,10 @@ static bool is_anonymous(const struct trace *t)
 	return true;
 }
 
-static void find_frames(struct frames *f, const char *path)
+static void take_frames(struct frames *f, const struct trace *t)
 {
-	const struct stacks *s;
-	struct trace *t;
+	const struct stacks *s = trace_stacks(t);
 
-	if (trace_open(&t, path, NULL, NULL))
-		return;
-	s = trace_stacks(t);
 	f->of = is_anonymous(t) ? NULL : calloc(s->frames + 1, sizeof(*f->of));
 	for (size_t i = 1; f->of && i < s->frames; i++) {
 		const struct stack_frame *x = &s->frame[i];
@@ -66,6 +62,15 @@ static void find_frames(struct frames *f, const char *path)
 					    x->address - !(x->flags & STACK_FRAME_EXACT), NULL };
 	}
 	SORT(f->of, f->n, by_ran);
+}
+
+static void find_frames(struct frames *f, const char *path)
+{
+	struct trace *t;
+
+	if (trace_open(&t, path, NULL, NULL))
+		return;
+	take_frames(f, t);
 	trace_close(t);
 }
 
@@ -244,4 +249,39 @@ void code_names_add(const char *path)
 enum code_python code_names_take(struct append *file, bool python)
 {
 	return append_names(file, true, python);
+}
+
+/* The trace takes over the names. */
+static void give_names(struct frames *f, struct trace *t)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->of[i].name) {
+			trace_add_code(t, f->of[i].name, sizeof("arg=") - 1);
+			f->of[i].name = NULL;
+		}
+}
+
+void code_names_read(struct trace *t)
+{
+	const struct mprof_file_header *h = trace_header(t);
+	struct frames f = { .of = NULL };
+	char path[PATH_ROOM];
+
+	if (trace_source(t) || h->flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
+		return;
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE * MPROF_MAPS; i++) {
+		const struct mprof_process_entry *e = &h->process[i / MPROF_MAPS];
+		FILE *map =
+		    e->number ? open_map(e->pid, i % MPROF_MAPS, h->start_real_ns, path) : NULL;
+
+		if (!map)
+			continue;
+		if (!f.of)
+			take_frames(&f, t);
+		read_map(&f, map);
+		fclose(map);
+		give_names(&f, t);
+	}
+	frames_release(&f);
+	trace_sort_code(t);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "../trace/append.h"
+#include "../trace/trace.h"
 
 /* Functions of Python scripts: there were none, no map has their names, or they have names. */
 enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
@@ -18,6 +19,9 @@ enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
 /* Appends CODE facts for all processes of the run to its file.  If it or a map cannot be read,
  * frames have no names. */
 void code_names_add(const char *path);
+/* The same for a trace that was just opened and is still recorded: nothing is written.  Of another
+ * trace, it does nothing. */
+void code_names_read(struct trace *t);
 /* The same after the run: removes the maps that libmprof_python.so wrote.  python: also look for
  * functions of scripts; without it the result says nothing. */
 enum code_python code_names_take(struct append *file, bool python);

@@ -28,6 +28,7 @@ struct source {
 struct stacks_read {
 	struct stacks stacks; /* the interface */
 	struct stack_code *code;
+	size_t codes, code_room;
 	struct stack_table table;
 	struct source *source; /* only while reading */
 	struct stack_map *map; /* one for each source */
@@ -257,28 +258,43 @@ static size_t keep_one_name(struct stack_code *code, size_t n)
 	return to;
 }
 
+static void add_code(struct stacks_read *r, const char *text)
+{
+	struct stack_code code;
+	char *end;
+
+	code.address = strtoull(text, &end, 16);
+	code.name = end + 1;
+	if (end > text && *end == ' ')
+		*GROW_ONE(r->code, r->codes, r->code_room) = code;
+}
+
+static void sort_code(struct stacks_read *r)
+{
+	SORT(r->code, r->codes, by_address);
+	r->stacks.code = r->code;
+	r->stacks.codes = r->codes = keep_one_name(r->code, r->codes);
+}
+
 /* Reads names of generated code from the facts. */
 static void read_code(const struct trace *t, struct stacks_read *r)
 {
-	size_t n = 0, i, k;
-	char *end;
+	for (size_t i = 0; i < t->facts; i++)
+		for (size_t k = 0; t->fact[i].fact->what == MPROF_FACT_CODE && k < t->fact[i].argc;
+		     k++)
+			add_code(r, t->fact[i].argv[k]);
+	sort_code(r);
+}
 
-	for (i = 0; i < t->facts; i++)
-		n += t->fact[i].fact->what == MPROF_FACT_CODE ? t->fact[i].argc : 0;
-	if (!n)
-		return;
-	r->code = must_calloc(n, sizeof(*r->code));
-	for (n = i = 0; i < t->facts; i++)
-		for (k = 0; t->fact[i].fact->what == MPROF_FACT_CODE && k < t->fact[i].argc; k++) {
-			const char *text = t->fact[i].argv[k];
+void trace_add_code(struct trace *t, char *text, size_t skip)
+{
+	*GROW_ONE(t->copy, t->copies, t->copies_room) = text;
+	add_code(t->stacks, text + skip);
+}
 
-			r->code[n].address = strtoull(text, &end, 16);
-			r->code[n].name = end + 1;
-			n += end > text && *end == ' ';
-		}
-	SORT(r->code, n, by_address);
-	r->stacks.code = r->code;
-	r->stacks.codes = keep_one_name(r->code, n);
+void trace_sort_code(struct trace *t)
+{
+	sort_code(t->stacks);
 }
 
 void stacks_read(struct trace *t)

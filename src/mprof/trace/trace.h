@@ -377,6 +377,10 @@ bool trace_is_guarded(const struct trace *t); /* is the file of that MODE? */
 /* Sums what it did in all processes.  unchecked: live blocks of those that did not end by
  * themselves. */
 void trace_guarded(const struct trace *t, struct mprof_guarded *sum, uint64_t *unchecked);
+/* Adds a name of generated code, "ADDRESS NAME" from `skip` on, which the trace takes over and
+ * frees; trace_sort_code() follows the last one. */
+void trace_add_code(struct trace *t, char *text, size_t skip);
+void trace_sort_code(struct trace *t);
 /* Returns all stacks of the run; never NULL. */
 const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: returns the i-th thread's record, NULL after the last one. */
