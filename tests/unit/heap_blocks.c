@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/heap.h"
 #include "heap/own_blocks.h"
 #include "heap/pages.h"
 #include "heap_valid.h"
@@ -221,6 +222,43 @@ START_TEST(own_blocks_of_any_size)
 }
 END_TEST
 
+/* Rounds that leave out small own blocks, with and without marks, or all own blocks. */
+START_TEST(rounds_over_some_blocks)
+{
+	static const uint64_t size[] = { 100, 5000, 4999, 1ull << 30, 0, 5001, 1ull << 24, 4095 };
+	const uint32_t n = sizeof(size) / sizeof(size[0]);
+	struct heap h;
+	struct heap_process *p;
+	const struct block *b;
+
+	heap_init(&h, 4096, 1000, false);
+	ck_assert_uint_eq(heap_process(&h, 1), 0);
+	p = h.process[0];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct block own = { .addr = i + 1, .size = size[i], .slack = 100 * i };
+
+		own_put(&p->own, own_place(&p->own, i + 1), &own);
+	}
+	own_drop(&p->own, own_find(&p->own, 6)); /* of 5001 bytes */
+	blocks_put(&p->others,
+		   &(const struct block){ .addr = 77, .size = 9, .owner = BLOCK_INHERITED });
+	for (int marked = 0; marked < 2; marked++) {
+		struct heap_live_round round = { .round.least = 5000 };
+		struct heap_live_round others = heap_without_own(p);
+		uint64_t found = 0;
+
+		while ((b = heap_next_live(&h, 0, &round)))
+			found = 100 * found + b->addr;
+		ck_assert_uint_eq(found, 2040777);
+		b = heap_next_live(&h, 0, &others);
+		ck_assert(b && b->addr == 77);
+		ck_assert_ptr_null(heap_next_live(&h, 0, &others));
+		own_mark(&p->own);
+	}
+	heap_release(&h);
+}
+END_TEST
+
 Suite *heap_blocks_suite(void)
 {
 	Suite *s = suite_create("heap_blocks");
@@ -229,6 +267,7 @@ Suite *heap_blocks_suite(void)
 	tcase_add_test(c, blocks_come_and_go);
 	tcase_add_test(c, own_blocks_that_grow_long);
 	tcase_add_test(c, own_blocks_of_any_size);
+	tcase_add_test(c, rounds_over_some_blocks);
 	tcase_add_test(c, pages_are_those_of_a_bitmap);
 	tcase_add_loop_test(c, pages_at_borders, 0, sizeof(borders) / sizeof(borders[0]));
 	tcase_add_test(c, pages_forget_empty_regions);

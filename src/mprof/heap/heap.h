@@ -205,9 +205,10 @@ void heap_settle(struct heap *h, uint32_t process);
 /* Its blocks are gone: exec, or, with ended, the end of the process. */
 void heap_clear(struct heap *h, uint32_t process, bool ended);
 
-/* A round through the blocks of a process; zeroed at first. */
+/* A round through the blocks of a process; zeroed at first, apart from `least`. */
 struct heap_round {
 	uint32_t number; /* of the block, see event.block; 0: it is found by its address */
+	uint32_t least;	 /* leaves out own blocks of fewer bytes */
 	struct block own;
 	const struct block *other;
 };
@@ -222,6 +223,13 @@ struct heap_live_round {
 	struct heap_round round;
 	size_t thread; /* the next whose realloc may have one; 0: not there yet */
 };
+
+/* Begins a round without the process's own blocks: only inherited ones, and any that a realloc has.
+ */
+static inline struct heap_live_round heap_without_own(const struct heap_process *p)
+{
+	return (struct heap_live_round){ .round.number = p->own.n };
+}
 
 /* Returns the next block, valid until the next call; NULL at the end. */
 static inline const struct block *heap_next_live(const struct heap *h, uint32_t process,

@@ -146,14 +146,19 @@ static uint32_t next_marked(const struct own_blocks *o, uint32_t at)
 
 const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r)
 {
-	if (p->own.live && !r->other && r->number < p->own.n)
-		r->number = next_marked(&p->own, r->number);
-	while (!r->other && r->number < p->own.n) {
-		const struct own_block *at = &p->own.block[r->number++];
+	const struct own_blocks *own = &p->own;
+	const uint32_t n = r->other ? 0 : own->n, least = r->least;
+	uint32_t i = r->number;
 
-		if (!at->addr)
+	if (own->live && i < n)
+		i = next_marked(own, i);
+	while (i < n) {
+		const struct own_block *at = &own->block[i++];
+
+		if (!at->addr || own_is_less(own, at, least))
 			continue;
-		r->own = own_block(&p->own, at);
+		r->number = i;
+		r->own = own_block(own, at);
 		return &r->own;
 	}
 	r->number = 0;

@@ -99,6 +99,13 @@ ALWAYS_INLINE struct block own_block(const struct own_blocks *o, const struct ow
 	return b;
 }
 
+/* Does a block have fewer bytes than that?  Without unpacking it: most are small. */
+static inline bool own_is_less(const struct own_blocks *o, const struct own_block *at,
+			       uint32_t bytes)
+{
+	return at->sizes >> 8 < bytes && (at->sizes != OWN_WIDE || o->wide[at->stack].size < bytes);
+}
+
 /* Puts a block at an unused position. */
 ALWAYS_INLINE void own_put(struct own_blocks *o, struct own_block *at, const struct block *b)
 {

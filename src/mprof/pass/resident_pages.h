@@ -29,9 +29,12 @@ static inline bool resident_has(const struct trace_residency *r, uint64_t page)
 static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned shift,
 				      uint64_t start, uint64_t end, uint64_t *near)
 {
-	uint64_t i, from, to, bytes = 0;
+	const uint64_t page = start >> shift;
+	uint64_t i = *near = resident_run(r, page, *near), from, to, bytes = 0;
 
-	for (i = *near = resident_run(r, start >> shift, *near); i < r->runs; i++) {
+	if (page == (end - 1) >> shift) /* as that of most blocks */
+		return i < r->runs && r->run[i].first <= page ? end - start : 0;
+	for (; i < r->runs; i++) {
 		from = r->run[i].first << shift;
 		to = from + (r->run[i].count << shift);
 		if (from >= end)

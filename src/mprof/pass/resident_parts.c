@@ -49,7 +49,15 @@ static uint64_t mark(struct pages_found *f, uint64_t start, uint64_t end, unsign
 
 	if (end <= start)
 		return 0;
-	for (i = f->near = resident_run(r, first, f->near); i < r->runs; i++) {
+	i = f->near = resident_run(r, first, f->near);
+	if (first == last) { /* as that of most blocks */
+		if (i == r->runs || r->run[i].first > first)
+			return 0;
+		page = &f->page[f->before[i] + first - r->run[i].first];
+		*page |= what;
+		return *page & PAGE_LIVE ? end - start : 0;
+	}
+	for (; i < r->runs; i++) {
 		from = r->run[i].first > first ? r->run[i].first : first;
 		to = r->run[i].first + r->run[i].count - 1;
 		to = to < last ? to : last;
@@ -223,6 +231,8 @@ static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, c
 	const struct block *b;
 	uint64_t near = 0;
 
+	if (inherited)
+		round = heap_without_own(h->process[process]);
 	while ((b = heap_next_live(h, process, &round)))
 		add_block(s, f, b, inherited, &near);
 }
@@ -277,7 +287,7 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 /* Returns the bytes of large live blocks that are not in memory. */
 static uint64_t untouched(const struct heap *h, uint32_t process, const struct trace_residency *r)
 {
-	struct heap_live_round round = { .thread = 0 };
+	struct heap_live_round round = { .round.least = LARGE };
 	const struct block *b;
 	uint64_t near = 0, sum = 0;
 

@@ -24,9 +24,15 @@ static void each_page(struct shared_pages *s, const struct block *b, on_page *do
 	const struct trace_residency *r = s->residency;
 	const uint64_t end = b->addr + b->size;
 	const uint64_t first = b->addr >> s->shift, last = (end - 1) >> s->shift;
-	uint64_t i, k, low, high;
+	uint64_t i = s->near = resident_run(r, first, s->near), k, low, high;
 
-	for (i = s->near = resident_run(r, first, s->near); i < r->runs; i++) {
+	if (first == last) { /* most blocks are within one page */
+		if (i < r->runs && r->run[i].first <= first)
+			does(to, &s->live[s->before[i] + first - r->run[i].first],
+			     (uint32_t)b->size);
+		return;
+	}
+	for (; i < r->runs; i++) {
 		const uint64_t from = r->run[i].first, to_page = from + r->run[i].count - 1;
 
 		if (from > last)
