@@ -343,6 +343,33 @@ START_TEST(test_blocks_apart)
 }
 END_TEST
 
+/* Not every compiler lists the ranges of its units, nor need the list agree with the units. */
+START_TEST(test_ranges_listed_in_part)
+{
+	static const char *const names[] = { "one ", "two ", "three " };
+	struct build b;
+	char *text;
+
+	build_file("one.c", "int one(int x)\n{\n	return 3 * x;\n}\n");
+	build_file("two.c", "\nint two(int x)\n{\n	return 5 * x;\n}\n");
+	build_file("three.c", "\n\nint three(int x)\n{\n	return 7 * x;\n}\n");
+	build_run("gcc -g -O0 -fPIC -c one.c two.c three.c &&"
+		  "objcopy -R .debug_aranges -R .rela.debug_aranges two.o &&"
+		  "gcc -shared -o part.so one.o two.o three.o");
+	text = build_output("nm part.so | awk '{ print $3, $1 }'");
+	build_object(&b, "part.so");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		build_frame(&b, said(text, names[i]), STACK_FRAME_EXACT);
+	build_frame(&b, said(text, "_init "), STACK_FRAME_EXACT);
+	ck_assert_str_eq(build_text(&b, 1), "one one.c:2");
+	ck_assert_str_eq(build_text(&b, 2), "two two.c:3");
+	ck_assert_str_eq(build_text(&b, 3), "three three.c:4");
+	ck_assert_str_eq(build_text(&b, 4), "_init");
+	build_close(&b);
+	free(text);
+}
+END_TEST
+
 /* ---- separate debug files ---- */
 
 /* prog.debug holds everything, prog nothing but a link to it. */
@@ -1046,6 +1073,7 @@ Suite *sym_find_suite(void)
 	tcase_add_test(found, test_minidebuginfo);
 	tcase_add_test(found, test_aliases);
 	tcase_add_test(found, test_blocks_apart);
+	tcase_add_test(found, test_ranges_listed_in_part);
 	tcase_add_test(found, test_rewrite_and_stop);
 	suite_add_tcase(s, found);
 	tcase_add_checked_fixture(debug, begin, build_end);

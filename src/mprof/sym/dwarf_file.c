@@ -57,12 +57,12 @@ static bool inflate(uint64_t type, const void *from, size_t n, void *to, size_t 
 }
 
 /* Sections that libdw would decompress and mprof never reads: they describe local variables, stack
- * frames, macros and indexes. */
+ * frames, macros and indexes of names. */
 static bool is_unread(const char *name)
 {
 	static const char *const unread[] = {
-		".debug_loc",	  ".debug_loclists", ".debug_frame",	".debug_macro",
-		".debug_macinfo", ".debug_aranges",  ".debug_pubnames",
+		".debug_loc",	".debug_loclists", ".debug_frame",
+		".debug_macro", ".debug_macinfo",  ".debug_pubnames",
 	};
 
 	for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++)

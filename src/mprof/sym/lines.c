@@ -2,9 +2,9 @@
 /*
  * lines.c - what DWARF says about an address.
  *
- * .debug_aranges is not used: clang does not write it, and units contain their ranges. libdw's own
- * search for scopes walks the whole unit each time; here each unit is walked once and then only the
- * function that has the address.
+ * gcc lists the ranges of its units in .debug_aranges, clang does not: then the units themselves
+ * are read, which takes longer. libdw's own search for scopes walks the whole unit each time; here
+ * each unit is walked once and then only the function that has the address.
  */
 #include "lines.h"
 
@@ -16,10 +16,12 @@
 
 #include "files.h"
 #include "../util/alloc.h"
+#include "../util/rank.h"
 
 #define DEPTH_MOST 200 /* of nested DIEs: damaged files nest without end */
 
 struct unit {
+	Dwarf_Off listed;     /* in .debug_aranges, and not read yet; 0: read */
 	Dwarf_Die die, split; /* split: in a .dwo file; addr NULL if not */
 	struct spans spans;   /* -> function */
 	Dwarf_Die *function;
@@ -114,16 +116,15 @@ static void add_skeleton(struct lines *l, Dwarf_CU *cu, Dwarf_Die *die, bool may
 	l->missing = l->missing ?: split_name(die) ?: "?";
 }
 
-void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena)
+static void add_all_units(struct lines *l, const char *file)
 {
 	char *real = realpath(file, NULL), *slash = real ? strrchr(real, '/') : NULL, *base;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
 
-	*l = (struct lines){ .dwarf = dwarf, .arena = arena };
 	base = slash ? must_strndup(real, (size_t)(slash - real)) : NULL;
-	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		if (type == DW_UT_skeleton)
 			add_skeleton(l, cu, &die, base && may_open_split(&die, real, base));
 		else if (type == DW_UT_compile)
@@ -134,7 +135,69 @@ void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *a
 	spans_sort(&l->spans);
 }
 
-void lines_release(struct lines *l)
+/* Only units with .dwo files have addresses there, apart from those of clang. */
+static bool may_be_split(Dwarf *dwarf)
+{
+	Elf *elf = dwarf_getelf(dwarf);
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return true;
+	while ((section = elf_nextscn(elf, section))) {
+		name =
+		    gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		if (!name || !strcmp(name, ".debug_addr"))
+			return true;
+	}
+	return false;
+}
+
+/* Adds the units of n ranges, in the order of the file, as add_all_units() does. */
+static void add_listed(struct lines *l, Dwarf_Aranges *ranges, size_t n)
+{
+	struct ranked *r = must_malloc((n + 1) * sizeof(*r));
+	Dwarf_Addr low;
+	Dwarf_Word bytes;
+	size_t i, known = 0;
+
+	for (i = 0; i < n; i++) {
+		Dwarf_Off offset;
+
+		if (!dwarf_getarangeinfo(dwarf_onearange(ranges, i), &low, &bytes, &offset) &&
+		    low > 1 && offset) /* as in add_ranges() */
+			r[known++] = (struct ranked){ offset, i };
+	}
+	rank(r, known);
+	for (i = 0; i < known; i++) {
+		if (!i || r[i].key != r[i - 1].key) {
+			GROW(l->unit, l->units + 1, l->room);
+			l->unit[l->units++] = (struct unit){ .listed = r[i].key };
+		}
+		dwarf_getarangeinfo(dwarf_onearange(ranges, r[i].item), &low, &bytes, NULL);
+		spans_add(&l->spans, low, low + bytes, (uint32_t)l->units - 1, 0);
+	}
+	free(r);
+	spans_sort(&l->spans);
+}
+
+void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena)
+{
+	Dwarf_Aranges *ranges;
+	size_t n;
+
+	*l = (struct lines){ .dwarf = dwarf, .arena = arena };
+	if (may_be_split(dwarf) || dwarf_getaranges(dwarf, &ranges, &n) || !n) {
+		add_all_units(l, file);
+		return;
+	}
+	l->listed = arena_intern(arena, file);
+	add_listed(l, ranges, n);
+}
+
+static void release_units(struct lines *l)
 {
 	size_t i;
 
@@ -144,8 +207,45 @@ void lines_release(struct lines *l)
 	}
 	free(l->unit);
 	spans_release(&l->spans);
+	l->unit = NULL;
+	l->units = l->room = 0;
+}
+
+void lines_release(struct lines *l)
+{
+	release_units(l);
 	hash_release(&l->spelled);
 	memset(l, 0, sizeof(*l));
+}
+
+/* Reads the DIE of a listed unit; false if that is not one. */
+static bool read_unit(struct lines *l, struct unit *u)
+{
+	uint8_t type;
+
+	if (!u->listed)
+		return true;
+	if (!dwarf_offdie(l->dwarf, u->listed, &u->die) ||
+	    dwarf_cu_info(u->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    type != DW_UT_compile)
+		return false;
+	u->listed = 0;
+	return true;
+}
+
+/* Returns the unit that has the address, or NULL. */
+static struct unit *find_unit(struct lines *l, uint64_t address)
+{
+	const struct span *s = spans_find(&l->spans, address);
+	const char *file = l->listed;
+
+	if (file && (!s || !read_unit(l, &l->unit[s->what]))) {
+		release_units(l);
+		l->listed = NULL;
+		add_all_units(l, file);
+		s = spans_find(&l->spans, address);
+	}
+	return s ? &l->unit[s->what] : NULL;
 }
 
 /* ---- functions of a unit ---- */
@@ -566,8 +666,7 @@ static bool is_own_line(struct lines *l, struct unit *u, const struct location *
 
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST])
 {
-	const struct span *s = spans_find(&l->spans, address);
-	struct unit *u = s ? &l->unit[s->what] : NULL;
+	struct unit *u = find_unit(l, address);
 	Dwarf_Die *function = u ? find_function(u, address) : NULL;
 	struct chain c;
 	Dwarf_Addr low = 0;

@@ -2,8 +2,9 @@
 /*
  * lines.h - finds an address in DWARF: source line, function, and inlined calls.
  *
- * Compilation units are indexed by address once; the functions of a unit when an address in it is
- * first looked up. libdw owns its pointers.
+ * Compilation units are indexed by address once: by .debug_aranges, where compilers have listed the
+ * ranges of their units, until an address is not in it, then by all units. The functions of a unit
+ * are indexed when an address in it is first looked up. libdw owns its pointers.
  */
 #pragma once
 
@@ -21,6 +22,7 @@ struct lines {
 	struct unit *unit;
 	size_t units, room;
 	struct spans spans;  /* -> unit */
+	const char *listed;  /* the file, if units are those of .debug_aranges; NULL: all */
 	struct hash spelled; /* address of a DIE -> its name, built from scopes */
 	const char *missing; /* a .dwo file that was not found, NULL if none: its functions have
 				no inlined calls, and lines only in the unit's own source */
