@@ -891,6 +891,33 @@ START_TEST(what_the_parent_saw_is_surest)
 END_TEST
 
 /* Blocks that the processes never had in memory were not written to, unless they were in swap. */
+/* How much live bytes rose: as the comment on struct totals_swing says it, near 0 and far from it.
+ */
+START_TEST(rises_leave_out_swings)
+{
+	uint64_t state = 88172645463325252ull, live = 0, rises = 0, top = 0, most = 0;
+	struct totals_swing s = { 0 };
+
+	for (int i = 0; i < 100000; i++) {
+		const uint64_t by = random_after(&state) % (i % 7 ? 20000 : 150000);
+
+		live = random_after(&state) & 1 ? live + by : live - (by < live ? by : live);
+		if (live > top) {
+			rises += live - top;
+			top = live;
+		}
+		if (top > live + TOTALS_SWING)
+			top = live + TOTALS_SWING;
+		most = live > most ? live : most;
+		totals_swing(&s, live);
+		ck_assert_uint_eq(s.rises, rises);
+		ck_assert_uint_eq(s.top, top);
+		ck_assert_uint_eq(s.most, most);
+	}
+	ck_assert_uint_gt(rises, most);
+}
+END_TEST
+
 START_TEST(swap_is_not_untouched)
 {
 	struct tree_process process[2] = { { .peak_rss_bytes = 30 * MIB },
@@ -1059,6 +1086,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, maps_of_all_sorts);
 	tcase_add_test(c, what_could_not_be_recorded);
 	tcase_add_test(c, what_the_parent_saw_is_surest);
+	tcase_add_test(c, rises_leave_out_swings);
 	tcase_add_test(c, swap_is_not_untouched);
 	tcase_add_test(c, what_a_killed_process_had_is_not_untouched);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);

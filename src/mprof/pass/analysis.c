@@ -46,7 +46,8 @@ struct loop {
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
 	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
 	struct totals_thread *totals;
-	struct totals_process *swing;
+	struct totals_process *of_totals;   /* of the process */
+	struct totals_swing swing;	    /* the same as there */
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct resident_areas *areas;	    /* of the process; NULL if they are not needed */
 	struct maps *maps;		    /* NULL unless blocks in what it mapped matter */
@@ -129,7 +130,8 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (!l->a)
 		return true;
 	l->totals = totals_thread(&l->a->totals, e, thread);
-	l->swing = totals_process(&l->a->totals, process);
+	l->of_totals = totals_process(&l->a->totals, process);
+	l->swing = l->of_totals->swing;
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
 	l->areas = resident_areas_of(&l->a->resident_parts, process);
@@ -212,6 +214,7 @@ ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 	if (!l->a)
 		return;
 	l->totals->last_ticks = last->ticks;
+	l->of_totals->swing = l->swing;
 	*l->handed = growth_handed(last, l->process, l->last == last ? NOTE_BEGAN : 0);
 }
 
@@ -324,7 +327,7 @@ ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 	struct live own = l->run.own, all;
 
 	if (l->a)
-		totals_swing(l->swing, own.bytes);
+		totals_swing(&l->swing, own.bytes);
 	if (l->full) {
 		own.needed = live_needed(&own, &l->run.p->pages);
 		compactness_look(l->compactness, &own, e->ticks);
@@ -493,15 +496,16 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 
 	if (!begin(&l, e, &other))
 		return 0;
-	far = l.run.p->own.n >= RUN_NEAR;
+	far = ahead || l.run.p->own.n >= RUN_NEAR; /* so it is if there are chains */
 	chains = a && l.grown->chain.bytes >= CHAINS_NEAR * sizeof(uint32_t);
 	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
-		if (far)
+		if (far) {
 			run_look_ahead(l.run.p, &w->window, e);
-		if (ahead)
-			look_ahead(&l, window_after(&w->window, e, SITES_AHEAD));
-		if (chains)
-			look_for_chains(&l, e);
+			if (ahead)
+				look_ahead(&l, window_after(&w->window, e, SITES_AHEAD));
+			if (chains)
+				look_for_chains(&l, e);
+		}
 		if (!take_event(&l, e, &other))
 			break;
 	}

@@ -138,5 +138,5 @@ ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *
 	a->ended += usable + RESIDENT_HEADER;
 	/* In a smaller block, each byte is in the area of an end. */
 	if (__builtin_expect(usable > 1u << RESIDENT_AREA_SHIFT, 0))
-		resident_ended_large(a, old);
+		resident_ended_large(a, BLOCK_APART(old));
 }

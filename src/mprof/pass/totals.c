@@ -89,7 +89,7 @@ static void batch(void *self, const struct batch *b)
 			if (e->fn < MPROF_FN_MAX && count_call(t, e, n))
 				note_failure(s, e);
 			if (n->did & (NOTE_BEGAN | NOTE_ENDED))
-				totals_swing(totals_process(s, n->process), n->own.bytes);
+				totals_swing(&totals_process(s, n->process)->swing, n->own.bytes);
 		} else if (e->kind != EVENT_REALLOC_BEGIN) {
 			note_control(s, t, e);
 		}

@@ -54,28 +54,38 @@ struct totals_thread {
 	struct totals_sum sum;
 };
 
+/*
+ * How much live bytes rose in all, not counting swings of TOTALS_SWING bytes and less: an allocator
+ * that returns freed memory gets at most about as much in new pages.
+ */
+struct totals_swing {
+	uint64_t rises;
+	uint64_t top;  /* live bytes above which more count, never more than TOTALS_SWING above
+			  live bytes */
+	uint64_t most; /* live bytes at most */
+};
+
 struct totals_process {
 	uint32_t number;
 	uint64_t threads;
 	uint64_t first_ticks, last_ticks;
 	uint64_t late; /* events after its end */
-	/* How much its live bytes rose in all, not counting swings of TOTALS_SWING bytes and less:
-	 * an allocator that returns freed memory gets at most about as much in new pages.  top:
-	 * live bytes above which more count, never more than TOTALS_SWING above live bytes. */
-	uint64_t rises, top;
-	uint64_t most; /* live bytes at most */
+	struct totals_swing swing;
 	struct totals_sum sum;
 };
 
 /* Called when a block of the process began or ended, with its live bytes then. */
-static inline void totals_swing(struct totals_process *p, uint64_t live)
+ALWAYS_INLINE void totals_swing(struct totals_swing *s, uint64_t live)
 {
-	if (__builtin_expect(live > p->top, 0)) {
-		p->rises += live - p->top;
-		p->top = live;
-		p->most = live > p->most ? live : p->most;
-	} else if (__builtin_expect(live + TOTALS_SWING < p->top, 0)) {
-		p->top = live + TOTALS_SWING;
+	/* One comparison for both sides: what is negative here is a large number. */
+	if (__builtin_expect(live - s->top + TOTALS_SWING <= TOTALS_SWING, 1))
+		return;
+	if (live > s->top) {
+		s->rises += live - s->top;
+		s->top = live;
+		s->most = live > s->most ? live : s->most;
+	} else {
+		s->top = live + TOTALS_SWING;
 	}
 }
 

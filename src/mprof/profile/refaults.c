@@ -52,7 +52,7 @@ static void add_large(struct totals_process *of, const struct sites *sites)
 	for (size_t i = 0; i < sites->count; i++) {
 		if (!is_large(&sites->brief[i]))
 			continue;
-		of->rises += sites->brief[i].bytes;
+		of->swing.rises += sites->brief[i].bytes;
 		of->sum.apart_blocks += sites->brief[i].calls;
 	}
 	of->sum.allocated = sites->total.bytes;
@@ -127,7 +127,7 @@ static uint64_t mapped_apart(const struct tree_process *p, const struct totals_p
 {
 	const struct trace_fact *image = tree_image(p);
 	const uint64_t resident = p->peak_rss_bytes,
-		       missing = of->most > resident ? of->most - resident : 0;
+		       missing = of->swing.most > resident ? of->swing.most - resident : 0;
 
 	if (!image || !tree_has_c_library(image) || !of->sum.apart_blocks ||
 	    missing > of->sum.apart / of->sum.apart_blocks / 2)
@@ -142,7 +142,7 @@ static bool is_cleared(const struct totals_process *of, uint64_t new_bytes)
 	const struct totals_fn *calloc_ = &of->sum.fn[MPROF_FN_CALLOC];
 	const bool large = calloc_->bytes / TOTALS_APART >= calloc_->calls;
 
-	return (!of->sum.calls ? of->rises
+	return (!of->sum.calls ? of->swing.rises
 		: large	       ? calloc_->bytes
 			       : 0) /
 		   REFAULT_CLEAR >
@@ -158,7 +158,7 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 			       *unmaps = &of.sum.fn[MPROF_FN_MUNMAP];
 	const uint64_t all = p->minor_faults * a->walk.heap.page_size;
 	/* Its own mappings, if they are not the cause, may still have faults: of files. */
-	const bool maps_itself = unmaps->bytes > of.rises && maps->calls >= REFAULT_TIMES;
+	const bool maps_itself = unmaps->bytes > of.swing.rises && maps->calls >= REFAULT_TIMES;
 	const uint64_t others = copied_pages(a, p) + (maps_itself ? 0 : unmaps->bytes),
 		       faulted = all > others ? all - others : 0;
 	const uint64_t apart = mapped_apart(p, &of);
@@ -183,7 +183,7 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 		f->apart = 0;
 		f->keep = NULL;
 	}
-	if ((f->mapped ? unmaps->bytes : of.rises) < f->new_bytes / 2)
+	if ((f->mapped ? unmaps->bytes : of.swing.rises) < f->new_bytes / 2)
 		f->new_bytes = 0;
 }
 

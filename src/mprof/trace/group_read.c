@@ -135,7 +135,7 @@ static bool join(struct wide *w, const struct cursor *column)
 /* ---- blocks ---- */
 
 /* Returns an address for a block that was allocated in a group that was not read. */
-static uint64_t unknown_address(uint32_t slot)
+static __attribute__((noinline, cold)) uint64_t unknown_address(uint32_t slot)
 {
 	return 1ull << 63 | (uint64_t)slot << 4;
 }
@@ -505,7 +505,8 @@ static inline size_t read_turn(struct group_reader *r, struct event *const first
 		const size_t room = (size_t)(first + n - e), kinds = (size_t)(behind - kind);
 
 		for (stop = kind + (kinds < room ? kinds : room); kind < stop; kind++) {
-			const struct parts how = r->parts[*kind];
+			const struct parts *const of = &r->parts[*kind];
+			const struct parts how = { of->major, of->minor, of->what };
 
 			if (how.what == IS_BIRTH)
 				sound = birth(r, l, e++, how);
