@@ -74,19 +74,30 @@ attach_python_start() { # PYTHON SCRIPT...
 	wait_for test -e ready
 }
 
-# One stack of Python in leaks.json allocates all blocks of this size; PLACES lists its functions,
-# innermost first.  A stripped interpreter's own functions between them may differ.
-attach_expect_at() { # BYTES CALLS PLACES
-	json leaks.json "[.rows[] | select(.sizes.max == $1 and .sizes.min == $1)]" >at.json
-	expect_same "blocks of $1 bytes" "$(json at.json '[.[].blocks.leaked] | add')" "$2"
-	expect_same "lines of $1 bytes" \
-		"$(json at.json '[.[] | [.stack[] | select(.file // "" | test("(keep.py|text.py|fork.py)$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")] | unique | join("; ")')" "$3"
+# The blocks of one size of 40,002 bytes or more in leaks.json, by size: size, blocks, and the functions of
+# Python that allocate all of them, innermost first.  A stripped interpreter's own functions between
+# them may differ.
+attach_expect_at() { # LINES
+	json leaks.json '[.rows[] | select(.sizes.max == .sizes.min and .sizes.min >= 40002) | {size: .sizes.min, blocks: .blocks.leaked,
+		at: [.stack[] | select(.file // "" | test("(keep.py|text.py|fork.py)$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] |
+			reverse | join(", ")} | select(.at != "")] | group_by(.size)[] |
+		"\(.[0].size) \(map(.blocks) | add) \(map(.at) | unique | join("; "))"' >at
+	expect_same 'blocks, and where they are allocated' "$(cat at)" "$1"
 }
 
 test_attach_python_lines() {
-	local python n
+	local python lines n
 	attach_pythons || return 0
 	attach_python_script
+	lines='50002 30 step keep.py:4, main keep.py:23, <module> keep.py:34
+50003 1 main keep.py:24, <module> keep.py:34
+60002 20 gives keep.py:9, main keep.py:27, <module> keep.py:34
+60004 1 rises keep.py:6, rises keep.py:6, rises keep.py:6, rises keep.py:6, main keep.py:26, <module> keep.py:34
+70002 40 Store.put.<locals>.<lambda> keep.py:13, Store.put keep.py:12, main keep.py:29, <module> keep.py:34'
+	for n in 0 1 2 3 4 5; do
+		lines+=$'\n'"$((81001 + n)) 1 <module> text.py:$((n + 1)), <module> keep.py:37"
+	done
+	lines+=$'\n90002 50 thread keep.py:18'
 	for python in "${pythons[@]}"; do
 		attach_python_start "$python" keep.py
 		attach_to --python -o a.profile
@@ -97,15 +108,7 @@ test_attach_python_lines() {
 		attach_expect_end 7
 		expect_same "what $python prints" "$(cat printed)" '110 486015'
 		"$mprof" report leaks --wrappers --top 0 --json a.profile >leaks.json
-		attach_expect_at 50002 30 'step keep.py:4, main keep.py:23, <module> keep.py:34'
-		attach_expect_at 50003 1 'main keep.py:24, <module> keep.py:34'
-		attach_expect_at 60004 1 'rises keep.py:6, rises keep.py:6, rises keep.py:6, rises keep.py:6, main keep.py:26, <module> keep.py:34'
-		attach_expect_at 60002 20 'gives keep.py:9, main keep.py:27, <module> keep.py:34'
-		attach_expect_at 70002 40 'Store.put.<locals>.<lambda> keep.py:13, Store.put keep.py:12, main keep.py:29, <module> keep.py:34'
-		attach_expect_at 90002 50 'thread keep.py:18'
-		for n in 0 1 2 3 4 5; do
-			attach_expect_at $((81001 + n)) 1 "<module> text.py:$((n + 1)), <module> keep.py:37"
-		done
+		attach_expect_at "$lines"
 		# Small objects: 1,000 of 16 bytes.
 		expect_same 'small objects' "$(json leaks.json '[.rows[] | select(any(.stack[]; .function == "main" and .line == 30))
 			| .blocks.leaked] | add | . >= 1000 and . < 1100')" true
@@ -152,10 +155,10 @@ END
 		touch go
 		wait_for test -e 'done'
 		"$mprof" report leaks --wrappers --top 0 --json a.profile >leaks.json # while it is attached
-		attach_expect_at 40002 1 'größe_名_𠀀 fork.py:4, main fork.py:10, <module> fork.py:26'
-		attach_expect_at 40003 1 'of_child fork.py:6, main fork.py:12, <module> fork.py:26'
-		attach_expect_at 40004 1 'größe_名_𠀀 fork.py:4, main fork.py:13, <module> fork.py:26'
-		attach_expect_at 40005 1 'größe_名_𠀀 fork.py:4, main fork.py:20, <module> fork.py:26'
+		attach_expect_at '40002 1 größe_名_𠀀 fork.py:4, main fork.py:10, <module> fork.py:26
+40003 1 of_child fork.py:6, main fork.py:12, <module> fork.py:26
+40004 1 größe_名_𠀀 fork.py:4, main fork.py:13, <module> fork.py:26
+40005 1 größe_名_𠀀 fork.py:4, main fork.py:20, <module> fork.py:26'
 		attach_detach
 		attach_expect_end 7
 	done

@@ -84,7 +84,7 @@ test_json_reference_is_strict() {
 	"$build/gendoc" --json >rows
 	while IFS='|' read -r filter wrong; do
 		jq "$filter" good >changed
-		run python3 "$here/json_reference.py" rows flat_view changed
+		run "$interpreter" -I -S "$here/json_reference.py" rows flat_view changed
 		expect_status 1
 		expect_text out "$wrong"
 	done <<-'END'

@@ -60,7 +60,7 @@ json() { # FILE FILTER
 # Every field of the JSON answers in these files is in the reference, with its type.
 expect_documented() { # OBJECT FILE...
 	[ -s "$top/json_rows" ] || "$build/gendoc" --json >"$top/json_rows"
-	python3 "$here/json_reference.py" "$top/json_rows" "$@" >undocumented ||
+	"$interpreter" -I -S "$here/json_reference.py" "$top/json_rows" "$@" >undocumented ||
 		bad "${*:2}: $(head -5 undocumented)"
 }
 

@@ -605,7 +605,7 @@ END2
 	seq 1 200000 >lines
 	awk 'BEGIN {
 		print "unsigned long strlen(const char *);\nint f0(int x, const char *s) { return x + (int)strlen(s); }"
-		for (i = 1; i < 500; i++)
+		for (i = 1; i < 150; i++)
 			printf "int f%d(int x, const char *s) { int n = 0; for (int i = 0; i < x; i++) { if (s[i] == %d) n += i * %d; else n ^= strlen(s + i) + f%d(x - 1, s); } return n; }\n", i, i % 90, i, i - 1
 	}' >in.c
 }
