@@ -16,8 +16,8 @@
 enum { LEAST = 500 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static long here, wave;
+static pthread_cond_t all = PTHREAD_COND_INITIALIZER, changed = PTHREAD_COND_INITIALIZER;
+static long threads, here, wave;
 static int idle;
 
 static void *work(void *arg)
@@ -26,8 +26,8 @@ static void *work(void *arg)
 
 	must(idle || p);
 	pthread_mutex_lock(&lock);
-	here++;
-	pthread_cond_broadcast(&changed);
+	if (++here == threads) /* who waits for another wave sleeps on */
+		pthread_cond_signal(&all);
 	while (wave == (long)arg)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
@@ -67,14 +67,17 @@ static void make_child(void)
 
 int main(int argc, char **argv)
 {
-	long threads = argc > 1 ? atol(argv[1]) : 1000, waves = argc > 2 ? atol(argv[2]) : 1;
+	long waves = argc > 2 ? atol(argv[2]) : 1;
 	int forks = argc > 3 && strcmp(argv[3], "fork") == 0;
-	pthread_t *ids = calloc((size_t)threads, sizeof(*ids));
-	long before = mappings();
 	pthread_attr_t attr;
+	pthread_t *ids;
+	long before;
 
 	idle = argc > 3 && strcmp(argv[3], "idle") == 0;
+	threads = argc > 1 ? atol(argv[1]) : 1000;
+	ids = calloc((size_t)threads, sizeof(*ids));
 	must(ids);
+	before = mappings();
 	mallopt(M_ARENA_MAX, 1); /* more are mappings, too */
 	pthread_attr_init(&attr);
 	must(pthread_attr_setstacksize(&attr, 65536) == 0);
@@ -84,7 +87,7 @@ int main(int argc, char **argv)
 			must(pthread_create(&ids[i], &attr, work, (void *)wave) == 0);
 		pthread_mutex_lock(&lock);
 		while (here < threads)
-			pthread_cond_wait(&changed, &lock);
+			pthread_cond_wait(&all, &lock);
 		must(mappings() < before + 2 * threads + LEAST); /* a stack and its guard */
 		if (forks)
 			make_child();

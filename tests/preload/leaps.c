@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-enum { LEAPS = 3000, DEPTH = 22 };
+enum { LEAPS = 1500, DEPTH = 22 };
 
 static sigjmp_buf start;
 static volatile sig_atomic_t leaps, may_leap;

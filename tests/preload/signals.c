@@ -44,7 +44,7 @@ static void handler(int signal)
 
 static void *churn(void *arg)
 {
-	for (int i = 0; i < 500000; i++) {
+	for (int i = 0; i < 200000; i++) {
 		char *p = malloc(64 + (size_t)i % 7), *q = realloc(p, 300);
 
 		must(q);
@@ -71,8 +71,8 @@ int main(int argc, char **argv)
 	over = 1;
 	must(fired > 10);
 	say("lossy");
-	say("expect calls.realloc 1500000");
-	say("atleast calls.malloc 1500000");
+	say("expect calls.realloc 600000");
+	say("atleast calls.malloc 600000");
 	say("ends 0");
 	return 0;
 }
