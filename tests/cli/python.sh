@@ -416,7 +416,7 @@ import sys, threading
 def down(n):
     return 0 if n == 0 else 1 + down(n - 1)
 sys.setrecursionlimit(1000000)
-print(down(100000))
+print(down(40000)) # more than 8 MiB
 def small():
     print(down(10000))
 threading.stack_size(64 << 10)
@@ -426,7 +426,7 @@ t.join()
 END
 	run "$mprof" record --python -o log -- "$python" deep.py
 	expect_status 0
-	expect_same 'what it prints' "$(tr '\n' ' ' <out)" '100000 10000 '
+	expect_same 'what it prints' "$(tr '\n' ' ' <out)" '40000 10000 '
 }
 
 # A child's functions are not its parent's, though both were new after the fork.

@@ -92,10 +92,13 @@ CODE
 # The calls on cold blocks in one process of LOG: a number for the block's allocation, -number for
 # its end.  Frees find their block by its address, as a reader must.
 sites_cold() { # LOG PROCESS
-	"$mprof" dump --json --process "$2" "$1" | jq -r 'select(.pointer != "0") |
-		[.function, .pointer // .old // "-", .result // "-", .size // 0] | join(" ")' | awk '
-		$2 != "-" && ($2 in at) { print -at[$2]; delete at[$2] }
-		$3 != "-" && $4 >= 10000 { at[$3] = $4; print $4 }'
+	"$mprof" dump --json --process "$2" "$1" | perl -ne '
+		next if /"pointer":"0"/;
+		($from) = /"pointer":"([^"]*)"/ or ($from) = /"old":"([^"]*)"/;
+		($to) = /"result":"([^"]*)"/;
+		($size) = /"size":(\d+)/;
+		print -delete $at{$from}, "\n" if defined $from && exists $at{$from};
+		print $at{$to} = $size, "\n" if defined $to && $size >= 10000'
 }
 
 # What the program did, from its k-th cold block on.
