@@ -13,7 +13,7 @@ on() {
 		shift
 	done
 	run env -u NO_COLOR -u PAGER -u MPROF_PAGER -u LESS "${setting[@]}" \
-		"$interpreter" -I -S "$here/on_terminal" "$size" "${waits[@]}" "$mprof" "$@"
+		"$interpreter" -S "$here/on_terminal" "$size" "${waits[@]}" "$mprof" "$@"
 }
 
 waits=()
