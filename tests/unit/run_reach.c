@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,9 +144,11 @@ END_TEST
 START_TEST(large)
 {
 	const size_t words = 5u << 17;
-	uint64_t *a = block(words), *b = block(2), *c = block(2), *d = block(2);
+	uint64_t *a, *b = block(2), *c = block(2), *d = block(2);
 	unsigned char in[2];
 
+	ck_assert_int_eq(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+	a = block(words);
 	root[0] = to(a);
 	a[words - 1] = to(b);
 	a[0] = to(c);
