@@ -580,7 +580,15 @@ enum mprof_fact_what {
 				*/
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
-enum mprof_exec_how { MPROF_EXEC_DENIED = 1, MPROF_EXEC_OUT_OF_REACH };
+enum mprof_exec_how {
+	MPROF_EXEC_DENIED = 1,
+	MPROF_EXEC_OUT_OF_REACH,
+	/* Programs that would not run with the library: */
+	MPROF_EXEC_MACHINE,   /* of another machine, or of 32 bits */
+	MPROF_EXEC_MUSL,      /* linked with musl */
+	MPROF_EXEC_SANITIZED, /* built with a sanitizer */
+	MPROF_EXEC_OLDER,     /* with a glibc older than the one that the library was built with */
+};
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 
 struct mprof_fact {

@@ -4,6 +4,8 @@
 
 /* A part of the name of the loader of programs linked with musl: it lacks functions of glibc. */
 #define MPROF_MUSL "musl"
+/* The beginning of the name of glibc's. */
+#define MPROF_LOADER "ld-linux"
 
 /* How the names of libraries begin that a program needs if it is built with a sanitizer, whose
  * run-time refuses to load second, or crashes. */

@@ -227,14 +227,14 @@ static uint32_t fact_exec_how(char *const envp[])
 	return error || mp_lacks_us(envp) ? MPROF_EXEC_OUT_OF_REACH : 0;
 }
 
-void mp_fact_exec(int child_pid, const char *path, char *const envp[])
+void mp_fact_exec(int child_pid, const char *path, char *const envp[], int foreign)
 {
 	struct mprof_fact f;
 
 	fact_stamp(&f, MPROF_FACT_EXECING);
 	f.child_pid = child_pid;
 	f.env_kept = (uint32_t)mp_preloads_us(envp);
-	f.how = fact_exec_how(envp);
+	f.how = foreign > MPROF_EXEC_OUT_OF_REACH ? (uint32_t)foreign : fact_exec_how(envp);
 	fact_with_path(&f, path);
 }
 

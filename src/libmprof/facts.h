@@ -25,7 +25,8 @@ void mp_fact_end(int status);
 /* How a child ended, as wait reported it to this process; usage NULL if unknown. */
 void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
 		    const struct rusage *usage);
-void mp_fact_exec(int child_pid, const char *path, char *const envp[]);
+/* foreign: an enum mprof_exec_how if the program would not run with the library, else 0. */
+void mp_fact_exec(int child_pid, const char *path, char *const envp[], int foreign);
 void mp_fact_returned(int child_pid);
 void mp_fact_spawned(int pid, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);

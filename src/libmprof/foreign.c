@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mprof/format.h>
 #include <mprof/preload.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core.h"
 #include "sys.h"
 #include "text.h"
 
@@ -22,9 +24,16 @@
 #define MACHINE EM_AARCH64
 #endif
 
-#define SCRIPTS_MAX 5u	 /* as many #! lines in a row as the kernel follows */
-#define HEADERS_MAX 256u /* program headers that are read */
-#define ENTRIES_MAX 512u /* of the dynamic section */
+#define SCRIPTS_MAX  5u	   /* as many #! lines in a row as the kernel follows */
+#define HEADERS_MAX  256u  /* program headers that are read */
+#define ENTRIES_MAX  512u  /* of the dynamic section */
+#define VERSIONS_MAX 64u   /* that a loader defines */
+#define LOADER_MAX   1024u /* bytes of a loader's path */
+
+/* The library's own headers.  The loader of glibc leaves most values of the dynamic section as they
+ * are in the file, and makes addresses of some. */
+extern const char own_start[] __asm__("__ehdr_start") MP_HIDDEN;
+extern const Elf64_Dyn own_dynamic[] __asm__("_DYNAMIC") MP_HIDDEN;
 
 /* ---- an ELF file ---- */
 
@@ -129,15 +138,94 @@ static int foreign_is_musl(int fd, const Elf64_Phdr *interp)
 	return 0;
 }
 
+/* ---- a loader of glibc that is older than the one that the library was built with ---- */
+
+static const char *foreign_own(int64_t tag)
+{
+	for (const Elf64_Dyn *d = own_dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return (d->d_un.d_ptr < (uintptr_t)own_start ? own_start : NULL) +
+			       d->d_un.d_ptr;
+	return NULL;
+}
+
+/* Does the loader define a version with this hash? */
+static int foreign_defines(int fd, uint64_t at, uint32_t hash)
+{
+	Elf64_Verdef v;
+
+	for (unsigned n = 0; n < VERSIONS_MAX && foreign_reads(fd, &v, sizeof(v), at); n++) {
+		if (v.vd_hash == hash)
+			return 1;
+		if (!v.vd_next)
+			break;
+		at += v.vd_next;
+	}
+	return 0;
+}
+
+/* Does a loader that defines versions lack one that the library needs of its loader?  That of glibc
+ * would end the program. */
+static int foreign_is_older(int fd, const Elf64_Ehdr *head)
+{
+	const char *at = foreign_own(DT_VERNEED), *strings = foreign_own(DT_STRTAB);
+	Elf64_Phdr dynamic;
+	uint64_t defined;
+
+	if (!at || !strings || !foreign_header(fd, head, PT_DYNAMIC, 0, &dynamic))
+		return 0;
+	defined = foreign_offset(fd, head, foreign_entry(fd, &dynamic, DT_VERDEF, 0));
+	while (defined) {
+		const Elf64_Verneed *of = (const void *)at;
+		const char *version = at + of->vn_aux;
+
+		for (unsigned n = 0; n < of->vn_cnt; n++) {
+			const Elf64_Vernaux *v = (const void *)version;
+
+			if (!strncmp(strings + of->vn_file, MPROF_LOADER, strlen(MPROF_LOADER)) &&
+			    !foreign_defines(fd, defined, v->vna_hash))
+				return 1;
+			version += v->vna_next;
+		}
+		if (!of->vn_next)
+			break;
+		at += of->vn_next;
+	}
+	return 0;
+}
+
+/* The same of the loader that this program header names. */
+static int foreign_has_older(int fd, const Elf64_Phdr *interp)
+{
+	char path[LOADER_MAX];
+	Elf64_Ehdr head;
+	int loader, is;
+	long n = sys_pread(fd, path, sizeof(path) - 1, interp->p_offset);
+
+	path[n > 0 ? n : 0] = 0;
+	loader = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (loader < 0)
+		return 0;
+	is = foreign_reads(loader, &head, sizeof(head), 0) &&
+	     !memcmp(head.e_ident, ELFMAG, SELFMAG) && foreign_is_older(loader, &head);
+	sys_close(loader);
+	return is;
+}
+
 static int foreign_is_image(const char *path, int fd, const Elf64_Ehdr *head)
 {
 	Elf64_Phdr ph;
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != MACHINE)
-		return 1;
+		return MPROF_EXEC_MACHINE;
 	if (!foreign_header(fd, head, PT_INTERP, 0, &ph)) /* static: nothing is preloaded */
-		return foreign_is_musl_itself(path, head);
-	return foreign_is_musl(fd, &ph) || foreign_needs_sanitizer(fd, head);
+		return foreign_is_musl_itself(path, head) ? MPROF_EXEC_MUSL
+		       : foreign_is_older(fd, head)	  ? MPROF_EXEC_OLDER
+							  : 0;
+	return foreign_is_musl(fd, &ph)		   ? MPROF_EXEC_MUSL
+	       : foreign_needs_sanitizer(fd, head) ? MPROF_EXEC_SANITIZED
+	       : foreign_has_older(fd, &ph)	   ? MPROF_EXEC_OLDER
+						   : 0;
 }
 
 /* ---- a file that exec finds ---- */
@@ -215,9 +303,11 @@ static int foreign_search(const char *file, const char *dirs)
 
 int mp_is_foreign(const char *path, int search)
 {
-	if (search && !strchr(path, '/'))
-		return foreign_search(path, text_getenv("PATH") ?: "/bin:/usr/bin") > 0;
-	return foreign_look(path) > 0;
+	const int is = search && !strchr(path, '/')
+			   ? foreign_search(path, text_getenv("PATH") ?: "/bin:/usr/bin")
+			   : foreign_look(path);
+
+	return is > 0 ? is : 0;
 }
 
 /* ---- the environment ---- */

@@ -304,8 +304,17 @@ static int process_are_readable(const char *path, char *const envp[])
 	return 0;
 }
 
+/* Would the program not run with the library that this environment preloads?  Returns why: an enum
+ * mprof_exec_how. */
+static int process_foreign(const char *path, int search, char *const envp[])
+{
+	if (mp_is_silent() || !process_are_readable(path, envp) || !mp_preloads_us(envp))
+		return 0;
+	return mp_is_foreign(path, search) ?: mp_lacks_us(envp) ? MPROF_EXEC_OUT_OF_REACH : 0;
+}
+
 /* Called before exec: writes what this thread holds, and marks the entry. */
-static void process_exec_begins(const char *path, char *const envp[])
+static void process_exec_begins(const char *path, char *const envp[], int foreign)
 {
 	struct mprof_process_entry *e;
 	int pid = sys_getpid();
@@ -315,7 +324,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	if (!mp_local->alive && mp_failed(mp_process_forked(0)) < 0)
 		return;
 	if (mp_local->pid != pid) { /* a vfork child */
-		mp_fact_exec(pid, path, envp);
+		mp_fact_exec(pid, path, envp, foreign);
 		return;
 	}
 	mp_peak_last();
@@ -323,7 +332,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	mp_times_look();
 	mp_variables_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
-	mp_fact_exec(0, path, envp);
+	mp_fact_exec(0, path, envp, foreign);
 	mp_process_flush();
 	mp_failed(mp_stacks_flush());
 	e = mp_entry();
@@ -350,22 +359,18 @@ static int process_exec_failed(int ret)
 	return ret;
 }
 
-static int process_is_foreign(const char *path, int search, char *const envp[])
-{
-	return !mp_is_silent() && process_are_readable(path, envp) && mp_preloads_us(envp) &&
-	       (mp_lacks_us(envp) || mp_is_foreign(path, search));
-}
-
 /* A program that would not run with the library gets an environment without it, on the caller's
  * stack. */
-#define FIT(envp, path, search)                     \
-	if (process_is_foreign(path, search, envp)) \
+#define FIT(envp, foreign) \
+	if (foreign)       \
 	envp = mp_without_us(envp, alloca(mp_without_us_bytes(envp)))
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	process_exec_begins(path, envp);
-	FIT(envp, path, 0);
+	const int foreign = process_foreign(path, 0, envp);
+
+	process_exec_begins(path, envp, foreign);
+	FIT(envp, foreign);
 	return process_exec_failed(mp_next()->execve(path, argv, envp));
 }
 
@@ -376,8 +381,10 @@ EXPORT int execv(const char *path, char *const argv[])
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	process_exec_begins(file, envp);
-	FIT(envp, file, 1);
+	const int foreign = process_foreign(file, 1, envp);
+
+	process_exec_begins(file, envp, foreign);
+	FIT(envp, foreign);
 	return process_exec_failed(mp_next()->execvpe(file, argv, envp));
 }
 
@@ -390,11 +397,13 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	char path[40];
 	struct text t = text_on(path, sizeof(path));
+	int foreign;
 
-	process_exec_begins("(descriptor)", envp);
 	text_string(&t, "/proc/self/fd/");
 	text_number(&t, (uint64_t)(unsigned)fd);
-	FIT(envp, path, 0);
+	foreign = process_foreign(path, 0, envp);
+	process_exec_begins("(descriptor)", envp, foreign);
+	FIT(envp, foreign);
 	return process_exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
@@ -452,7 +461,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	pid_t child = 0;
 	int ret;
 
-	FIT(fit, path, 0);
+	FIT(fit, process_foreign(path, 0, envp));
 	ret = mp_next()->posix_spawn(&child, path, actions, attr, argv, fit);
 	return spawned(ret, pid, child, path, envp);
 }
@@ -464,7 +473,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	pid_t child = 0;
 	int ret;
 
-	FIT(fit, file, 1);
+	FIT(fit, process_foreign(file, 1, envp));
 	ret = mp_next()->posix_spawnp(&child, file, actions, attr, argv, fit);
 	return spawned(ret, pid, child, file, envp);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "core.h"
 #include "real_libc.h"
 
 /* dladdr compares all symbols of the object with the address: 15 us in libc, and a process of one
@@ -31,9 +32,16 @@ const char *mp_scope_file(const void *at)
 	return dladdr(at, &info) ? info.dli_fname : NULL;
 }
 
+/* The header of the object that contains this code. */
+extern const ElfW(Ehdr) scope_own __asm__("__ehdr_start") MP_HIDDEN;
+
 struct link_map *mp_scope_executable(void)
 {
-	void *headers = getauxval(AT_BASE) ? (void *)getauxval(AT_PHDR) : NULL;
+	/* A static program has no loader.  Nor has a loader that was started with a program as its
+	 * argument: it has changed AT_PHDR to that of the program. */
+	const uintptr_t own = (uintptr_t)&scope_own + scope_own.e_phoff;
+	void *headers =
+	    getauxval(AT_BASE) || getauxval(AT_PHDR) != own ? (void *)getauxval(AT_PHDR) : NULL;
 	struct dl_find_object found;
 	void *map = NULL;
 	Dl_info info;

@@ -24,8 +24,7 @@ const void *mp_scope_base(const void *at);
 /* Looks the name up in a library and its dependencies if it is loaded.  NULL if it is not loaded or
  * does not have the name.  Any thread; calls the loader. */
 void *mp_scope_ask(const char *library, const char *name);
-/* Returns the executable, with which the loader's list begins; NULL if the loader was started as a
- * program. */
+/* Returns the executable, with which the loader's list begins; NULL if it is static. */
 struct link_map *mp_scope_executable(void);
 /* Returns what the program's own calls of this name reach, or NULL. */
 void *mp_scope_seen(const char *name);

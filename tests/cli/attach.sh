@@ -653,6 +653,43 @@ int main(void) { for (;;) pause(); }' >owns.c
 }
 
 # operator new of such an allocator does not call malloc.
+# Its files have other paths here; and what it cannot reach is named.
+test_attach_after_chroot() {
+	local object
+	attach_is_allowed && unshare -m true 2>/dev/null && [ "$(id -u)" = 0 ] || return 0
+	printf '%s\n' '#include <stdlib.h>' '#include <unistd.h>' \
+		'int main(void) { for (void *volatile p;; usleep(100)) { p = malloc(123); free(p); } }' >allocates.c
+	compile allocates
+	mkdir -p root/proc "root$PWD/lib" lib root/out
+	for object in $(ldd allocates | grep -o '/[^ ]*') "$(ldd "$build/libmprof.so" | grep -o '/[^ ]*/libc.so.6')"; do
+		cp -L --parents "$object" root
+	done
+	cp "$build/libmprof.so" lib
+	mv allocates root
+	MPROF_LIB=$PWD/lib
+	export MPROF_LIB
+	chroot root /allocates &
+	pid=$!
+	wait_for eval '[ "$(readlink /proc/'$pid'/exe)" = "$PWD/root/allocates" ]'
+	attach_refused 3 "process $pid does not see '$PWD/lib/libmprof.so': it has another file system, as in a container; run mprof there" "$pid"
+	ln lib/libmprof.so "root$PWD/lib"
+	attach_refused 3 "process $pid has no /proc, as after chroot; mount it in its root directory (mount --bind /proc DIRECTORY/proc)" "$pid"
+	mount --bind /proc root/proc || bad 'no mount'
+	run "$mprof" attach -o "$PWD/log" "$pid"
+	expect_status 3
+	expect_text err "process $pid does not see '$PWD/': it has another root directory, as after chroot, or in a container; choose a directory that both see with -o, or run mprof there"
+	[ ! -e log ] || bad 'a file remains'
+	ln -sr root "root$PWD/root" # both see this directory
+	run "$mprof" attach --for 500ms -o "$PWD/root/out/log" "$pid"
+	expect_status 0
+	run "$mprof" report --json root/out/log
+	expect_same 'what it allocates' "$(json out '.calls > 100')" true
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	umount root/proc
+	unset MPROF_LIB
+}
+
 test_attach_records_operators_of_other_allocators() {
 	attach_is_allowed || return 0
 	echo '#include <stddef.h>

@@ -574,6 +574,44 @@ END
 	expect_text err "'./unlinked' cannot be recorded: LD_PRELOAD names $asan, a sanitizer"
 }
 
+# The loader of a glibc that is older than the one that libmprof.so needs would end the program, as in
+# a container of an older distribution.
+test_older_libc() {
+	local loader
+	mkdir old
+	echo 'int puts(const char *); char *getenv(const char *); int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "alone") < 0; }' >plain.c
+	cc -o plain plain.c
+	loader=$(od -An -c plain | tr -d ' \n' | grep -o '/lib[^\*]*/ld-linux[^\*]*' | head -1)
+	# The name of each version is hashed (ELF, symbol versioning): these define another one instead.
+	python3 - "$build/libmprof.so" "$loader" "$(ldd plain | grep -o '/[^ ]*/libc.so.6')" <<'END' || return
+import re, struct, subprocess, sys
+library, loader, libc = sys.argv[1:]
+needs = subprocess.run(["objdump", "-p", library], capture_output=True, text=True).stdout
+needs = re.search(r"from ld-linux.*\n((?: +0x.*\n)+)", needs).group(1)
+newest = max(needs.splitlines(), key=lambda line: [int(n) for n in line.split("_")[1].split(".")])
+hash = struct.pack("<I", int(newest.split()[0], 16))
+for file, name in (loader, "ld-linux-old.so.2"), (libc, "libc.so.6"):
+    with open(file, "rb") as whole, open("old/" + name, "wb") as changed:
+        changed.write(whole.read().replace(hash, b"\1\0\0\0"))
+END
+	chmod +x old/*
+	cc -Wl,--dynamic-linker="$PWD/old/ld-linux-old.so.2" -Wl,-rpath,"$PWD/old" -o plain plain.c
+	run env -u LD_PRELOAD "$mprof" record -o log -- ./plain
+	expect_status 0
+	expect_same output "$(cat out)" alone
+	expect_text err "'./plain' cannot be recorded: its C library is older than the one that libmprof.so is built with; to record it, build mprof on a system that has the older one; it runs unrecorded"
+	run env -u LD_PRELOAD "$mprof" record -o log -- old/ld-linux-old.so.2 ./plain
+	expect_same 'by its loader' "$(cat out)" alone
+	expect_text err "'old/ld-linux-old.so.2' cannot be recorded: its C library is older"
+	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './plain; old/ld-linux-old.so.2 ./plain; exec ./plain'
+	expect_same children "$(uniq -c out | tr -s ' ')" ' 3 alone'
+	expect_text err "3 programs were not recorded (mprof report); the first: './plain' cannot be recorded: its C library is older"
+	# In a container, mprof does not see the file.
+	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './plain; mv plain gone'
+	run "$mprof" report log
+	expect_words out "not recorded, './plain' cannot be recorded: its C library is older than the one that libmprof.so is built with; to record it, build mprof on a system that has the older one."
+}
+
 # QEMU passes its environment on to a program whose loader cannot preload the library.
 test_emulator() {
 	local name
@@ -616,6 +654,16 @@ test_loader_as_program() {
 	"$mprof" record -q -o log -- sh -c "$loader ./leaks; true"
 	run "$mprof" report log
 	expect_words out 'most by leaks ('
+	# One that makes no call is recorded as such.
+	echo 'int main(void) { return 0; }' >calls_nothing.c
+	compile calls_nothing
+	run "$mprof" record -o no.log -- "$loader" ./calls_nothing
+	expect_same 'without a call' "$(cat err)" 'mprof: 0 calls of 0 threads and 1 process, 0 lost, 1.8 KiB; next: mprof report no.log'
+	# Nor those whose own malloc comes first.
+	echo 'char pool[99]; void *malloc(unsigned long n) { return pool; } void free(void *p) { } int main(void) { return !malloc(1); }' >own.c
+	compile own
+	run "$mprof" record -o log -- sh -c "$loader ./own; true"
+	expect_words err "/own' defines malloc itself, which comes before libmprof.so's"
 	ln -s "$loader" ld-musl-x.so.1
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./ld-musl-x.so.1 ./plain
 	expect_same "musl's" "$(cat out)" alone

@@ -159,7 +159,8 @@ static int begin(struct attached *a, struct target *t, struct run_plan *plan,
 		return ret;
 	conf = conf_text(&plan->conf, err);
 	spare = must_printf("%s.%d.so", t->path, (int)getpid());
-	ret = conf ? attach_begin(a, pid, library, spare, conf, err) : -EINVAL;
+	ret = conf ? attach_check_file(pid, t->path, err) : -EINVAL;
+	ret = ret ? ret : attach_begin(a, pid, library, spare, conf, err);
 	free(conf);
 	free(spare);
 	target_settle(t, !ret);

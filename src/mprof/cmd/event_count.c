@@ -114,6 +114,7 @@ static void take_missing(struct event_count_own *own, const struct tree *tree)
 			continue;
 		own->environment = m->environment;
 		own->apart = m->apart;
+		own->how = m->how;
 		snprintf(own->missing_path, sizeof(own->missing_path), "%s", m->path);
 	}
 }

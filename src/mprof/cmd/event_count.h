@@ -21,6 +21,7 @@ struct event_count_own {
 	 * was out of its reach. */
 	uint64_t missing;
 	bool environment, apart;
+	uint32_t how; /* enum mprof_exec_how, or 0 */
 	char missing_path[PATH_MAX];
 	char remark[512]; /* the first one that a process wrote, or "" */
 };

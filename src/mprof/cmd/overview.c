@@ -17,17 +17,14 @@
 #include "../util/alloc.h"
 #include "progress.h"
 
-/* Finds why the missing programs could not be recorded, according to their files now. */
+/* Finds why the missing programs could not be recorded. */
 static void explain_missing(struct tree *r)
 {
-	struct program program;
-	size_t i;
-
-	for (i = 0; i < r->missing_count; i++) {
+	for (size_t i = 0; i < r->missing_count; i++) {
 		struct tree_missing *m = &r->missing[i];
 
-		if (!m->environment && *m->path && !program_find(m->path, &program, NULL))
-			snprintf(m->why, sizeof(m->why), "%s", program.why_not);
+		if (!m->environment && *m->path)
+			program_why_missing(m->path, m->how, m->why, sizeof(m->why));
 	}
 }
 

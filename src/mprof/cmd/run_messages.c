@@ -293,8 +293,7 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 static void tell_missing(const struct event_count_own *own)
 {
 	const char *path = *own->missing_path ? own->missing_path : "a program";
-	struct program program = { .why_not = "" };
-	char many[96] = "", words[PATH_MAX + 256];
+	char many[96] = "", why[512] = "", words[PATH_MAX + 256];
 
 	if (!own->missing)
 		return;
@@ -302,6 +301,8 @@ static void tell_missing(const struct event_count_own *own)
 		snprintf(many, sizeof(many),
 			 "%" PRIu64 " programs were not recorded (mprof report); the first: ",
 			 own->missing);
+	if (!own->environment)
+		program_why_missing(path, own->how, why, sizeof(why));
 	if (own->environment)
 		snprintf(words, sizeof(words),
 			 "%s was not recorded: its LD_PRELOAD did not name libmprof.so (as after "
@@ -309,7 +310,7 @@ static void tell_missing(const struct event_count_own *own)
 			 "it, put mprof directly before it, or let its parent pass on LD_PRELOAD, "
 			 "MPROF_CONF and MPROF_RUN",
 			 cmd_path(path));
-	else if (program_find(path, &program, NULL) || !*program.why_not)
+	else if (!*why)
 		snprintf(words, sizeof(words), "%s was not recorded: %s", cmd_path(path),
 			 own->apart
 			     ? "libmprof.so or the file of this run was out of its reach, as after "
@@ -317,7 +318,7 @@ static void tell_missing(const struct event_count_own *own)
 			       "available there at the same paths (mount --bind), that of the file "
 			       "writable"
 			     : "it did not load libmprof.so");
-	cmd_warn("%s%s", many, *program.why_not ? program.why_not : words);
+	cmd_warn("%s%s", many, *why ? why : words);
 }
 
 void run_messages_own(const struct event_count_own *own, const struct run_result *r)

@@ -409,6 +409,7 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 			.environment = !f->fact->env_kept,
 			.denied = is_exec(f, MPROF_EXEC_DENIED),
 			.apart = is_exec(f, MPROF_EXEC_OUT_OF_REACH),
+			.how = f->fact->what == MPROF_FACT_EXECING ? f->fact->how : 0,
 			.path = f->path,
 			.note = note_of(in, pid),
 		};

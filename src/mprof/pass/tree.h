@@ -85,10 +85,11 @@ struct tree_missing {
 	bool became;	  /* by exec, in the same process */
 	bool environment; /* its environment did not preload the library */
 	bool denied;	  /* its user might not open the run's file */
-	bool apart; /* that or the library was out of its reach, as after chroot, in a sandbox */
+	bool apart;   /* that or the library was out of its reach, as after chroot, in a sandbox */
+	uint32_t how; /* enum mprof_exec_how, or 0 */
 	const char *path; /* "" if unknown */
 	const char *note; /* the reason, as its own process noted it; NULL if it did not */
-	char why[512];	  /* the reason, from its file; "" until the file is read */
+	char why[512];	  /* the reason, from `how` or its file; "" until the file is read */
 };
 
 /* An object whose malloc programs called instead of the library's. */

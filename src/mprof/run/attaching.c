@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <mprof/preload.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,9 @@
 /* ---- what the process has mapped ---- */
 
 struct object {
-	char path[PATH_MAX]; /* as it sees it */
-	uint64_t base;	     /* where the beginning of its file is mapped */
+	char path[PATH_MAX];   /* as it sees it */
+	char listed[PATH_MAX]; /* as we see it */
+	uint64_t base;	       /* where the beginning of its file is mapped */
 };
 
 static FILE *open_of(pid_t pid, const char *name)
@@ -74,6 +76,20 @@ static uint64_t symbol_of(pid_t pid, const struct object *o, const char *name)
 	return at ? o->base + at : 0;
 }
 
+/* The kernel lists the paths that this process sees.  After chroot they begin with the root
+ * directory of the other one, which sees them without. */
+static void see_as(pid_t pid, struct object *o)
+{
+	char link[64], root[PATH_MAX];
+	ssize_t n;
+
+	strcpy(o->listed, o->path);
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)pid);
+	n = readlink(link, root, sizeof(root));
+	if (n > 1 && !strncmp(o->path, root, (size_t)n) && o->path[n] == '/')
+		memmove(o->path, o->path + n, strlen(o->path + n) + 1);
+}
+
 /* Finds the first object of this process that `is` accepts; false if there is none. */
 static bool find_object(pid_t pid, struct object *o,
 			bool (*is)(pid_t pid, const struct object *o, const void *with),
@@ -82,8 +98,10 @@ static bool find_object(pid_t pid, struct object *o,
 	FILE *maps = open_of(pid, "maps");
 	bool found = false;
 
-	while (maps && !found && next_object(maps, o))
+	while (maps && !found && next_object(maps, o)) {
+		see_as(pid, o);
 		found = is(pid, o, with);
+	}
 	if (maps)
 		fclose(maps);
 	return found;
@@ -241,22 +259,75 @@ static bool is_preloaded(pid_t pid)
 	return found;
 }
 
-/* Does the process see our library, at this path? */
+/* Is what this process sees at the path also what the other one sees there? */
+static bool sees(pid_t pid, const char *path)
+{
+	char *its = must_printf("/proc/%d/root%s", (int)pid, path);
+	struct stat here, there;
+	const bool same = !stat(path, &here) && !stat(its, &there) && here.st_ino == there.st_ino &&
+			  here.st_dev == there.st_dev;
+
+	free(its);
+	return same;
+}
+
 static int check_library(pid_t pid, const char *library, struct error *err)
 {
-	struct object o = { .base = 0 };
-	char path[PATH_MAX + 32];
-	struct stat here, there;
-
-	snprintf(o.path, sizeof(o.path), "%s", library);
-	path_of(pid, &o, path);
-	if (stat(library, &here) || stat(path, &there) || here.st_ino != there.st_ino ||
-	    here.st_dev != there.st_dev)
+	if (!sees(pid, library))
 		return fail(err, -ENOENT,
 			    "process %d does not see '%s': it has another file system, as in a "
 			    "container; run mprof there",
 			    (int)pid, library);
 	return 0;
+}
+
+int attach_check_file(pid_t pid, const char *path, struct error *err)
+{
+	char *directory = must_strndup(path, (size_t)(basename(path) - path));
+	const bool ok = sees(pid, directory);
+
+	if (!ok)
+		fail(err, -ENOENT,
+		     "process %d does not see '%s': it has another root directory, as after "
+		     "chroot, or in a container; choose a directory that both see with -o, or run "
+		     "mprof there",
+		     (int)pid, directory);
+	free(directory);
+	return ok ? 0 : -ENOENT;
+}
+
+static bool is_older(pid_t pid, const struct object *o, const void *library)
+{
+	char path[PATH_MAX + 32];
+
+	path_of(pid, o, path);
+	return !strncmp(basename(o->path), "ld-", 3) &&
+	       elf_lacks_versions(path, MPROF_LOADER, library);
+}
+
+/* The library reads there where it may write. */
+static int check_proc(pid_t pid, struct error *err)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/self", (int)pid);
+	if (!lstat(path, &st) || errno != ENOENT)
+		return 0;
+	return fail(err, -ENOENT,
+		    "process %d has no /proc, as after chroot; mount it in its root directory "
+		    "(mount --bind /proc DIRECTORY/proc)",
+		    (int)pid);
+}
+
+/* The loader of the program's file may be another one, if it has another root. */
+static int check_loader(pid_t pid, const char *library, struct error *err)
+{
+	struct object o;
+
+	if (!find_object(pid, &o, is_older, library))
+		return 0;
+	return fail(err, -ENOTSUP, "cannot attach to process %d: " PROGRAM_OLDER, (int)pid);
 }
 
 /* The library may be there from earlier: attached and detached again, or preloaded. */
@@ -297,7 +368,9 @@ int attach_check(pid_t pid, const char *library, struct error *err)
 
 	ret = ret ? ret : check_replaced(pid, err);
 	ret = ret ? ret : check_sandbox(pid, err);
+	ret = ret ? ret : check_loader(pid, library, err);
 	ret = ret ? ret : check_library(pid, library, err);
+	ret = ret ? ret : check_proc(pid, err);
 	ret = ret ? ret : check_recorded(pid, err);
 	/* What a process that ends does not have any more is not why. */
 	snprintf(directory, sizeof(directory), "/proc/%d/root", (int)pid);
@@ -318,7 +391,7 @@ static int know(struct attached *a, struct object *libc, struct error *err)
 			    "cannot attach to process %d: it does not use the GNU C library",
 			    (int)a->pid);
 	if (find_object(a->pid, &allocator, is_allocator, NULL))
-		snprintf(a->allocator, sizeof(a->allocator), "%s", allocator.path);
+		snprintf(a->allocator, sizeof(a->allocator), "%s", allocator.listed);
 	a->system_call = symbol_of(a->pid, libc, "syscall");
 	return 0;
 }

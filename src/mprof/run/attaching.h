@@ -31,6 +31,9 @@ struct attached {
 bool attach_runs_python(pid_t pid);
 /* Can the process be recorded, as far as can be seen from outside?  Changes nothing. */
 int attach_check(pid_t pid, const char *library, struct error *err);
+/* Would the process, which creates its file, create it at this path?  Not if it has another root.
+ */
+int attach_check_file(pid_t pid, const char *path, struct error *err);
 /*
  * library: the path of libmprof.so.  spare: where a copy of it may be written for a moment.  conf:
  * MPROF_CONF for it; the paths in it are absolute, and as the process sees them.

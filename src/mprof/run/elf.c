@@ -223,6 +223,74 @@ bool elf_is_named(const char *path, const char *begin)
 	return has_name(path, DT_SONAME, begin);
 }
 
+/* Does the file define a version with this hash?  *any: it defines some. */
+static bool defines_version(Elf *elf, uint32_t hash, bool *any)
+{
+	Elf_Scn *section = NULL;
+	Elf_Data *data;
+	GElf_Shdr head;
+	GElf_Verdef v;
+
+	while ((data = next_data(elf, SHT_GNU_verdef, &section, &head)))
+		for (int at = 0; gelf_getverdef(data, at, &v); at += (int)v.vd_next) {
+			*any = true;
+			if (v.vd_hash == hash)
+				return true;
+			if (!v.vd_next)
+				break;
+		}
+	return false;
+}
+
+/* Does the loader define versions, but not all of these? */
+static bool lacks_any(Elf *loader, Elf_Data *data, int at, unsigned count)
+{
+	bool any = false;
+	GElf_Vernaux v;
+
+	for (; count-- && gelf_getvernaux(data, at, &v); at += (int)v.vna_next)
+		if (!defines_version(loader, v.vna_hash, &any) && any)
+			return true;
+	return false;
+}
+
+static bool lacks_versions(Elf *loader, const char *begin, Elf *library)
+{
+	Elf_Scn *section = NULL;
+	GElf_Verneed of;
+	const char *name;
+	Elf_Data *data;
+	GElf_Shdr head;
+
+	while ((data = next_data(library, SHT_GNU_verneed, &section, &head)))
+		for (int at = 0; gelf_getverneed(data, at, &of); at += (int)of.vn_next) {
+			name = elf_strptr(library, head.sh_link, of.vn_file);
+			if (name && !strncmp(name, begin, strlen(begin)) &&
+			    lacks_any(loader, data, at + (int)of.vn_aux, of.vn_cnt))
+				return true;
+			if (!of.vn_next)
+				break;
+		}
+	return false;
+}
+
+bool elf_lacks_versions(const char *loader, const char *begin, const char *library)
+{
+	int loader_fd, library_fd;
+	Elf *l = elf_of(loader, &loader_fd), *own = l ? elf_of(library, &library_fd) : NULL;
+	const bool lacks = own && lacks_versions(l, begin, own);
+
+	if (own) {
+		elf_end(own);
+		close(library_fd);
+	}
+	if (l) {
+		elf_end(l);
+		close(loader_fd);
+	}
+	return lacks;
+}
+
 static bool find_section(Elf *elf, const char *name)
 {
 	Elf_Scn *section = NULL;

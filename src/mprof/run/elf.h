@@ -32,6 +32,9 @@ uint64_t elf_symbol(const char *path, const char *symbol);
 bool elf_needs(const char *path, const char *begin);
 /* Has its own DT_SONAME this beginning? */
 bool elf_is_named(const char *path, const char *begin);
+/* Does a loader that defines versions of symbols lack one that the library needs of an object whose
+ * name has this beginning?  False if one of them cannot be read. */
+bool elf_lacks_versions(const char *loader, const char *begin, const char *library);
 bool elf_has_section(const char *path, const char *name);
 
 /* NULL if it is not a regular file that can be read.  The caller calls elf_end() and closes *fd. */

@@ -5,6 +5,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <mprof/format.h>
 #include <mprof/preload.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "../util/file_head.h"
 #include "../util/path_search.h"
 #include "elf.h"
+#include "library.h"
 #include "own_malloc.h"
 
 #define SCRIPTS_MAX 5 /* as many #! lines in a row as the kernel follows */
@@ -84,9 +86,18 @@ static const char sanitized[] =
     "it is built with a sanitizer, whose own allocator must come first; "
     "to record it, build it without";
 
-static void cannot(struct program *p, const char *why)
+static const char musl[] =
+    "its C library is musl, but libmprof.so is built for glibc; to record it, "
+    "build it for glibc";
+
+static void say_cannot(const char *image, const char *reason, char *why, size_t size)
 {
-	snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s", p->image, why);
+	snprintf(why, size, "'%.200s' cannot be recorded: %s", image, reason);
+}
+
+static void cannot(struct program *p, const char *reason)
+{
+	say_cannot(p->image, reason, p->why_not, sizeof(p->why_not));
 }
 
 /* Is a file without a loader the one of musl, which may have a program as its argument? */
@@ -95,6 +106,16 @@ static bool is_musl(const char *path)
 	const char *name = basename(path);
 
 	return strstr(name, MPROF_MUSL) || (!strcmp(name, "libc.so") && strstr(path, MPROF_MUSL));
+}
+
+/* Does a loader lack a version that libmprof.so needs of it?  It would end the program. */
+static bool is_older(const char *loader)
+{
+	char *library = library_find(NULL);
+	const bool is = library && elf_lacks_versions(loader, MPROF_LOADER, library);
+
+	free(library);
+	return is;
 }
 
 /* Without libmprof.so the program runs as it would without mprof. */
@@ -144,10 +165,10 @@ static void judge(struct program *p)
 				    : "it is built for a different machine than libmprof.so");
 	else if ((p->alone = elf.has_loader ? strstr(elf.loader, MPROF_MUSL) != NULL
 					    : elf.type == ELF_SHARED && is_musl(p->image)))
-		snprintf(say, sizeof(say),
-			 "its C library is musl, but libmprof.so is built for glibc; to record it, "
-			 "build it for glibc");
-	else if (!elf.has_loader && elf_is_named(p->image, "ld-linux"))
+		snprintf(say, sizeof(say), "%s", musl);
+	else if ((p->alone = is_older(elf.has_loader ? elf.loader : p->image)))
+		snprintf(say, sizeof(say), "%s", PROGRAM_OLDER);
+	else if (!elf.has_loader && elf_is_named(p->image, MPROF_LOADER))
 		return; /* the loader of glibc, with a program as its argument */
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say),
@@ -314,4 +335,19 @@ int program_find(const char *name, struct program *p, struct error *err)
 	if (!*p->why_not)
 		find_past(p);
 	return has_its_loader(p, err);
+}
+
+void program_why_missing(const char *path, uint32_t how, char *why, size_t size)
+{
+	const char *reason = how == MPROF_EXEC_MUSL	   ? musl
+			     : how == MPROF_EXEC_SANITIZED ? sanitized
+			     : how == MPROF_EXEC_OLDER	   ? PROGRAM_OLDER
+							   : NULL;
+	struct program program;
+
+	*why = '\0';
+	if (reason)
+		say_cannot(path, reason, why, size);
+	else if (!program_find(path, &program, NULL))
+		snprintf(why, size, "%s", program.why_not);
 }

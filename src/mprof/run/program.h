@@ -6,8 +6,15 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "../util/error.h"
+
+/* Why a program cannot be recorded whose C library is older. */
+#define PROGRAM_OLDER                                                                        \
+	"its C library is older than the one that libmprof.so is built with; to record it, " \
+	"build mprof on a system that has the older one"
 
 /* A program as exec will find it. */
 struct program {
@@ -21,6 +28,10 @@ struct program {
 	bool alone;    /* with libmprof.so preloaded, its loader or run-time would complain, or
 			* even end it */
 };
+
+/* Why a program of this path was not preloaded: as its parent saw (an enum mprof_exec_how), else as
+ * its file shows, which may be another one in a container.  "" if neither tells. */
+void program_why_missing(const char *path, uint32_t how, char *why, size_t size);
 
 /*
  * Looks name up as execvp does and follows #! lines.  0, or -ENOENT (not
