@@ -523,6 +523,36 @@ static void note_unwritten(const char *path, const char *why)
 	mp_note(t.at);
 }
 
+/* Has this process another root directory than mprof, whose notes are /proc/PID/fd/N? */
+static int file_has_other_root(void)
+{
+	static const char notes[] = "/proc/";
+	char path[64];
+	struct text t = text_on(path, sizeof(path));
+	const char *at = mp_known.notes + sizeof(notes) - 1;
+	struct stat its, ours;
+
+	if (__builtin_strncmp(mp_known.notes, notes, sizeof(notes) - 1))
+		return 0;
+	text_string(&t, notes);
+	while (*at && *at != '/')
+		text_char(&t, *at++);
+	text_string(&t, "/root");
+	return !sys_stat(path, &its, 0) && !sys_stat("/", &ours, 0) &&
+	       (its.st_ino != ours.st_ino || its.st_dev != ours.st_dev);
+}
+
+static const char *file_reason_here(int error)
+{
+	if (error == -EROFS && text_getenv("MPROF_RUN"))
+		return "the file system is read-only there, as in a sandbox; make its directory "
+		       "writable there";
+	if ((error == -ENOENT || error == -ENOTDIR) && file_has_other_root())
+		return "no such directory there, as after chroot or in a sandbox; make it "
+		       "available there at the same path, writable (mount --bind)";
+	return mp_file_reason(error);
+}
+
 int mp_file_open(const char *magic, const char *path)
 {
 	char reason[256] = "";
@@ -532,7 +562,7 @@ int mp_file_open(const char *magic, const char *path)
 	if (ret < 0) {
 		if (ret != -ECANCELED)
 			note_unwritten(ret == -EINVAL ? path : mp_run.path,
-				       why.used ? reason : mp_file_reason(ret));
+				       why.used ? reason : file_reason_here(ret));
 		return ret;
 	}
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));

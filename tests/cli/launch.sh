@@ -716,6 +716,11 @@ test_program_after_chroot() {
 	run "$mprof" report jail/log
 	expect_text out 'which became: /inside'
 	expect_no_text out 'not recorded'
+	# With /proc, it can say so itself.
+	mkdir jail/proc
+	mv "jail$PWD" elsewhere
+	run "$mprof" record -o jail/log -- unshare -m sh -c 'mount --bind /proc jail/proc && exec chroot jail /inside'
+	expect_text err "/inside: cannot write '$PWD/jail/log': no such directory there, as after chroot or in a sandbox; make it available there at the same path, writable (mount --bind)"
 }
 
 # As in a sandbox: the file of the run is there, but read-only.
@@ -729,6 +734,9 @@ test_program_in_a_sandbox() {
 		run "$mprof" report log
 		expect_words out "not recorded, $why"
 	done
+	[ "$(id -u)" = 0 ] || return 0
+	run "$mprof" record -o log -- unshare -m sh -c 'mount -o bind,ro . . && exec true'
+	expect_text err "cannot write '$PWD/log': the file system is read-only there, as in a sandbox; make its directory writable there"
 }
 
 test_setuid_program() {
