@@ -214,6 +214,11 @@ END
 	"$mprof" record -q -o scheme.log -- ./scheme
 	run "$mprof" report scheme.log
 	expect_words out "mapped by the heap of Chez Scheme (my_mmap (scheme.c:3)); after (enable-object-counts #t), (object-counts) shows its objects."
+	sed 's/getMBlocks/caml_mem_map/' near.c >domains.c
+	compile domains
+	"$mprof" record -q -o domains.log -- ./domains
+	run "$mprof" report domains.log
+	expect_words out "mapped by OCaml's heap (my_mmap (domains.c:3)); OCAMLRUNPARAM=v=0x400 prints its figures at the end."
 	# Two callers: the larger share is named, though another stack of the smaller one is largest.
 	cat >two.c <<'END'
 #include <string.h>
