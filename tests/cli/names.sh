@@ -399,6 +399,19 @@ END
 	expect_no_text out 'Record it again'
 }
 
+# Nor of one that is mounted only while it runs.
+test_names_of_an_appimage() {
+	echo 'void *malloc(unsigned long); int main(void) { return !malloc(100000); }' >inside.c
+	compile inside
+	mkdir .mount_insideAbCdEf
+	mv inside .mount_insideAbCdEf
+	"$mprof" record -q -o log -- .mount_insideAbCdEf/inside
+	rm -r .mount_insideAbCdEf
+	run "$mprof" report log
+	expect_words out 'No names for inside: it was in an AppImage, which is mounted only while it runs. Extract it (--appimage-extract), and record squashfs-root/AppRun.'
+	expect_no_text out 'Record it again'
+}
+
 test_names_are_kept() {
 	names_program
 	hot

@@ -452,12 +452,14 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 		tell_interpreter(a, out);
 }
 
-static const char *remedy(const struct sym_remark *r, const char *module)
+static const char *remedy(const struct sym_remark *r, const char *path, const char *module)
 {
 	if (r->split)
 		return " Keep the .dwo files where the compiler wrote them, or beside the program.";
 	if (!strncmp(module, "memfd:", 6))
 		return "";
+	if (strstr(path, STACK_APPIMAGE))
+		return " Extract it (--appimage-extract), and record squashfs-root/AppRun.";
 	return " Record it again, or keep the files of the recorded programs and pass their"
 	       " directory to --sysroot.";
 }
@@ -469,12 +471,14 @@ struct long_text report_unread(const struct analysis *a, const char *module)
 	const struct sym_remark *r;
 	size_t n = sym_remarks(p->sym, &r);
 
-	for (; n && !*t.s; n--, r++)
-		if (r->object && !r->stripped &&
-		    !strcmp(basename(p->stacks->object[r->object].path), module))
+	for (; n && !*t.s; n--, r++) {
+		const char *path = r->object ? p->stacks->object[r->object].path : "";
+
+		if (r->object && !r->stripped && !strcmp(basename(path), module))
 			snprintf(t.s, sizeof(t.s), "%s for %s: %s.%s",
 				 r->split ? "No inlined functions and few lines" : "No names",
-				 module, r->why, remedy(r, module));
+				 module, r->why, remedy(r, path, module));
+	}
 	return t;
 }
 

@@ -19,7 +19,7 @@ const struct sym_line calltree_no_stack = {
 	.module = "?",
 };
 const struct sym_line calltree_cut = {
-	.function = "(outer callers not kept)",
+	.function = "(outer callers unknown)",
 	.raw = "",
 	.file = "",
 	.module = "?",

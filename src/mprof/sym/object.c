@@ -129,6 +129,8 @@ static const char *why_not(struct object *o)
 	default:
 		if (!strncmp(o->of->path, "/memfd:", 7))
 			return "it was a file in memory (memfd_create)";
+		if (strstr(o->of->path, STACK_APPIMAGE))
+			return "it was in an AppImage, which is mounted only while it runs";
 		return *o->of->path ? "the file does not exist" : "its path is unknown";
 	}
 }

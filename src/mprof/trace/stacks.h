@@ -23,6 +23,9 @@ struct stack_segment {
 	uint32_t flags;	 /* 4 readable, 2 writable, 1 executable */
 };
 
+/* In the path of a file of an AppImage, which its runtime mounts below TMPDIR. */
+#define STACK_APPIMAGE "/.mount_"
+
 /* A loaded object: one for each different path and build-id. */
 struct stack_object {
 	const char *path;	 /* as given by the loader; "" if unknown */
