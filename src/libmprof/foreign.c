@@ -33,7 +33,8 @@
 /* The library's own headers.  The loader of glibc leaves most values of the dynamic section as they
  * are in the file, and makes addresses of some. */
 extern const char own_start[] __asm__("__ehdr_start") MP_HIDDEN;
-extern const Elf64_Dyn own_dynamic[] __asm__("_DYNAMIC") MP_HIDDEN;
+extern const Elf64_Dyn own_dynamic[] __asm__("_DYNAMIC") MP_HIDDEN
+    __attribute__((weak)); /* a static program has none: archive.c refuses it by name */
 
 /* ---- an ELF file ---- */
 
@@ -142,7 +143,7 @@ static int foreign_is_musl(int fd, const Elf64_Phdr *interp)
 
 static const char *foreign_own(int64_t tag)
 {
-	for (const Elf64_Dyn *d = own_dynamic; d->d_tag != DT_NULL; d++)
+	for (const Elf64_Dyn *d = own_dynamic; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == tag)
 			return (d->d_un.d_ptr < (uintptr_t)own_start ? own_start : NULL) +
 			       d->d_un.d_ptr;
