@@ -599,7 +599,7 @@ END
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./plain
 	expect_status 0
 	expect_same output "$(cat out)" alone
-	expect_text err "'./plain' cannot be recorded: its C library is older than the one that libmprof.so is built with; to record it, build mprof on a system that has the older one; it runs unrecorded"
+	expect_text err "'./plain' cannot be recorded: its C library is older than libmprof.so needs; to record it, run it with a newer one; it runs unrecorded"
 	run env -u LD_PRELOAD "$mprof" record -o log -- old/ld-linux-old.so.2 ./plain
 	expect_same 'by its loader' "$(cat out)" alone
 	expect_text err "'old/ld-linux-old.so.2' cannot be recorded: its C library is older"
@@ -609,7 +609,7 @@ END
 	# In a container, mprof does not see the file.
 	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './plain; mv plain gone'
 	run "$mprof" report log
-	expect_words out "not recorded, './plain' cannot be recorded: its C library is older than the one that libmprof.so is built with; to record it, build mprof on a system that has the older one."
+	expect_words out "not recorded, './plain' cannot be recorded: its C library is older than libmprof.so needs; to record it, run it with a newer one."
 }
 
 # QEMU passes its environment on to a program whose loader cannot preload the library.

@@ -12,9 +12,9 @@
 #include "../util/error.h"
 
 /* Why a program cannot be recorded whose C library is older. */
-#define PROGRAM_OLDER                                                                        \
-	"its C library is older than the one that libmprof.so is built with; to record it, " \
-	"build mprof on a system that has the older one"
+#define PROGRAM_OLDER                                                                       \
+	"its C library is older than libmprof.so needs; to record it, run it with a newer " \
+	"one"
 
 /* A program as exec will find it. */
 struct program {
