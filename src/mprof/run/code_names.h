@@ -19,8 +19,8 @@ enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
 /* Appends CODE facts for all processes of the run to its file.  If it or a map cannot be read,
  * frames have no names. */
 void code_names_add(const char *path);
-/* The same for a trace that was just opened and is still recorded: nothing is written.  Of another
- * trace, it does nothing. */
+/* Adds the names to a trace that was just opened, but not to its file, while it is recorded, or if
+ * mprof was killed before it could write them.  To others it adds nothing. */
 void code_names_read(struct trace *t);
 /* The same after the run: removes the maps that libmprof_python.so wrote.  python: also look for
  * functions of scripts; without it the result says nothing. */
