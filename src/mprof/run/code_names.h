@@ -22,6 +22,6 @@ void code_names_add(const char *path);
 /* Adds the names to a trace that was just opened, but not to its file, while it is recorded, or if
  * mprof was killed before it could write them.  To others it adds nothing. */
 void code_names_read(struct trace *t);
-/* The same after the run: removes the maps that libmprof_python.so wrote.  python: also look for
- * functions of scripts; without it the result says nothing. */
+/* As code_names_add() when the run has ended: removes the maps that libmprof_python.so wrote.
+ * python: also look for functions of scripts; without it the result says nothing. */
 enum code_python code_names_take(struct append *file, bool python);
