@@ -100,6 +100,25 @@ START_TEST(chains)
 }
 END_TEST
 
+/* Of two slots that lead to a block, the nearer one holds it. */
+START_TEST(nearest)
+{
+	uint64_t *a = block(2), *b = block(2), *c = block(2), *x = block(2);
+
+	root[3] = to(c);
+	root[7] = to(a);
+	a[0] = to(b);
+	b[0] = to(x);
+	c[0] = to(x);
+	find();
+	ck_assert_uint_eq(reach.slot[of(x)->slot - 1].address, to(&root[3]));
+	root[3] = to(a);
+	root[7] = to(c);
+	find();
+	ck_assert_uint_eq(reach.slot[of(x)->slot - 1].address, to(&root[7]));
+}
+END_TEST
+
 START_TEST(what_is_a_pointer)
 {
 	uint64_t *a = block(3), *b = block(3), *c = block(3), *d = block(0), *e = block(3);
@@ -288,6 +307,7 @@ Suite *run_reach_suite(void)
 
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, chains);
+	tcase_add_test(c, nearest);
 	tcase_add_test(c, what_is_a_pointer);
 	tcase_add_test(c, rings);
 	tcase_add_test(c, large);

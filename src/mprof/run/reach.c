@@ -282,10 +282,13 @@ static void read_block(struct marker *m, uint32_t block)
 	}
 }
 
+/* First those that were found first, so that a block is held by the slot from which fewest others
+ * lead to it. */
 static void read_todo(struct marker *m)
 {
-	while (m->todos)
-		read_block(m, m->todo[--m->todos]);
+	for (size_t i = 0; i < m->todos; i++)
+		read_block(m, m->todo[i]);
+	m->todos = 0;
 }
 
 /* ---- what roots lead to ---- */
@@ -330,9 +333,8 @@ static void mark_reachable(struct marker *m, const struct roots *roots, pid_t wa
 					  .exact = x->exact };
 
 		read_range(m, &h, x->start, x->end);
-		/* So that what several objects lead to is held by the first one. */
 		if (i + 1 == roots->ranges || roots->range[i + 1].kind != x->kind ||
-		    roots->range[i + 1].file != x->file)
+		    roots->range[i + 1].late != x->late)
 			read_todo(m);
 	}
 	for (size_t i = 0; i < m->s->threads; i++)

@@ -102,6 +102,12 @@ static bool is_allocator(const char *path)
 	       (strstr(name, "malloc") && strstr(name, ".so"));
 }
 
+/* The lists of the C library and the loader lead to nearly everything, but say little. */
+static bool is_system(const char *path)
+{
+	return is_allocator(path) || !strncmp(basename(path), "ld-", 3);
+}
+
 /* Finds where an object is, and adds its thread-local memory.  Returns false for other files. */
 static bool read_object(struct finder *f, uint64_t base, struct root_file *to)
 {
@@ -220,6 +226,7 @@ static void add_variables(struct finder *f)
 			.end = m->end,
 			.kind = f->r->file[file].object ? MPROF_REACH_VARIABLE : MPROF_REACH_MAPPED,
 			.exact = is_allocator(f->r->file[file].path),
+			.late = is_system(f->r->file[file].path),
 			.file = file,
 		};
 		if (!named && f->r->file[file].end < x.end) /* other memory follows */
@@ -228,26 +235,7 @@ static void add_variables(struct finder *f)
 	}
 }
 
-/* The C library and the loader. */
-static bool is_system(const char *path)
-{
-	return is_allocator(path) || !strncmp(basename(path), "ld-", 3);
-}
-
-/* Their lists of everything lead to blocks that a program's own variable holds, which says more. */
-static void put_system_last(struct roots *r)
-{
-	struct root_range *system = must_malloc((r->ranges + 1) * sizeof(*system));
-	size_t others = 0, n = 0;
-
-	for (size_t i = 0; i < r->ranges; i++)
-		if (is_system(r->file[r->range[i].file].path))
-			system[n++] = r->range[i];
-		else
-			r->range[others++] = r->range[i];
-	memcpy(r->range + others, system, n * sizeof(*system));
-	free(system);
-}
+ORDER(late_last, struct root_range, RISING(late) ?: RISING(start))
 
 /* Shared anonymous memory and that of shm_open() has such paths, too. */
 static bool is_device(const char *path)
@@ -434,7 +422,7 @@ int roots_find(struct roots *r, const struct stopped *s, const struct last_block
 	ret = read_maps(&f);
 	if (!ret) {
 		add_variables(&f);
-		put_system_last(r);
+		SORT(r->range, r->ranges, late_last);
 		for (size_t i = 0; i < s->threads; i++)
 			add_thread_local(&f, &s->thread[i]);
 		add_mapped(&f);

@@ -24,6 +24,7 @@ struct root_range {
 	uint64_t start, end; /* multiples of 8 */
 	enum mprof_reach_kind kind;
 	bool exact;    /* only pointers to the beginning of a block count */
+	bool late;     /* VARIABLE: what others lead to, too, is held by them */
 	int32_t tid;   /* THREAD, STACK */
 	uint32_t file; /* VARIABLE: index in roots.file */
 };
