@@ -252,7 +252,12 @@ END
 	wait_for grep -q ready said
 	pid=$(pgrep -P $!)
 	run "$mprof" report p
+	expect_text out 'hold (server.py)'
+	expect_no_text out 'are in dumps'
+	mv "/tmp/perf-$pid.map" map
+	run "$mprof" report p
 	expect_words out "names of the script's functions are in dumps (mprof ctl PID dump)"
+	mv map "/tmp/perf-$pid.map"
 	for file in 1 2; do
 		run "$mprof" ctl "$pid" dump
 		run "$mprof" report "p.$file"

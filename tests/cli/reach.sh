@@ -112,7 +112,7 @@ test_reach_processes() {
 	run "$mprof" record --reach -o log -- sh -c "'$build/preload/reach' killed; '$build/preload/reach'"
 	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
 	run "$mprof" report leaks log
-	expect_words out 'reach killed (pid '
+	expect_text out 'Not examined: '
 	expect_words out ', which was killed by SIGKILL.'
 	run "$mprof" check --max-unreachable 1G log
 	expect_status 2

@@ -362,10 +362,11 @@ static FILE *ask_linker(const char *linker, const char *program, pid_t *pid)
 	if (pipe2(fd, O_CLOEXEC))
 		return NULL;
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	ret = posix_spawn(pid, linker, &actions, NULL, argv, environ);
+	/* Without memory they fail, and the list would be the program's output. */
+	ret = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ?:
+	      posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO) ?:
+	      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	ret = ret ?: posix_spawn(pid, linker, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
 	if (!ret)
