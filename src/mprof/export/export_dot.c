@@ -166,10 +166,10 @@ static int start_dot(struct export *x, const char *language, pid_t *pid, FILE **
 	if (pipe2(end, O_CLOEXEC) < 0)
 		return fail(err, -errno, "cannot start 'dot': %m");
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, end[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, fileno(x->out), STDOUT_FILENO);
+	ret = posix_spawn_file_actions_adddup2(&actions, end[0], STDIN_FILENO)
+		  ?: posix_spawn_file_actions_adddup2(&actions, fileno(x->out), STDOUT_FILENO);
 	memory_uncap();
-	ret = posix_spawnp(pid, name, &actions, NULL, argv, environ);
+	ret = ret ?: posix_spawnp(pid, name, &actions, NULL, argv, environ);
 	memory_recap();
 	posix_spawn_file_actions_destroy(&actions);
 	close(end[0]);
