@@ -10,8 +10,10 @@
 #include <mprof/module.h>
 #include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "core.h"
+#include "local.h"
 #include "process.h"
 #include "real_libc.h"
 #include "sys.h"
@@ -36,6 +38,17 @@ static int end_signal_is_watched(int number)
 	       ENDING & BIT(number);
 }
 
+/* A wait such as sigsuspend() has blocked the signal again when the handler returns. */
+static void end_signal_send(int number, ucontext_t *context)
+{
+	uint64_t blocked;
+
+	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+	blocked &= ~BIT(number);
+	memcpy(&context->uc_sigmask, &blocked, sizeof(blocked));
+	mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), number, 0, 0, 0);
+}
+
 static void on_end(int number, siginfo_t *info, void *context)
 {
 	const int saved = errno;
@@ -50,7 +63,7 @@ static void on_end(int number, siginfo_t *info, void *context)
 	mp_next()->sigaction(number, &standard, NULL);
 	mp_examined_signal(context);
 	if (!is_fault) /* it is pending until the return */
-		mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), number, 0, 0, 0);
+		end_signal_send(number, context);
 	errno = saved;
 }
 
@@ -72,15 +85,34 @@ static int end_signal_is_default(const struct sigaction *a)
 	return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == SIG_DFL;
 }
 
+/* The first process of a PID namespace gets no signal that has its default action. */
 void mp_end_signals_start(void)
 {
 	struct sigaction old;
 
+	if (sys_getpid() == 1)
+		return;
 	__atomic_store_n(&watched, 1, __ATOMIC_RELAXED);
 	for (int number = 1; number <= SIGNALS; number++)
 		if (ENDING & BIT(number) && !mp_next()->sigaction(number, NULL, &old) &&
 		    end_signal_is_default(&old))
 			mp_next()->sigaction(number, end_signal_action(), NULL);
+}
+
+/* A vfork child has handlers of its own, but not `watched`. */
+int mp_end_signals_stop(void)
+{
+	struct sigaction standard = { .sa_handler = SIG_DFL }, now;
+
+	if (!__atomic_load_n(&watched, __ATOMIC_RELAXED))
+		return 0;
+	if (!mp_local->alive || mp_local->pid == sys_getpid())
+		__atomic_store_n(&watched, 0, __ATOMIC_RELAXED);
+	for (int number = 1; number <= SIGNALS; number++)
+		if (ENDING & BIT(number) && !mp_next()->sigaction(number, NULL, &now) &&
+		    now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_end)
+			mp_next()->sigaction(number, &standard, NULL);
+	return 1;
 }
 
 /* ---- what the program sees ---- */

@@ -39,6 +39,8 @@ void mp_examined_signal(const void *context);
 
 /* Installs handlers of signals that would end the process, where it has none. */
 void mp_end_signals_start(void);
+/* Removes them, as they make system calls; returns 0 if they were not in place. */
+int mp_end_signals_stop(void);
 
 /* ---- dumps.c ---- */
 

@@ -30,17 +30,29 @@
 
 static const char restricted[] = "the program restricted its system calls (seccomp)";
 
-/* Suspends recording before the call; 0 if recording continues in any case.  In a vfork child,
- * only the child is affected. */
+enum { SUSPENDED = 1, UNWATCHED = 2 };
+
+/* Suspends recording before the call; returns what seccomp_resume() is to continue.  In a vfork
+ * child, only the child is affected. */
 static int seccomp_suspend(const char *why)
 {
+	const int unwatched = mp_end_signals_stop() ? UNWATCHED : 0;
+
 	if (!mp_recording() || mp_local->pid != sys_getpid())
-		return 0;
+		return unwatched;
 	mp_process_flush();
 	mp_summary_write(mp_config.at_exit, 0,
 			 NULL); /* after the restriction, we could not open a file any more */
 	mp_suspend(why);
-	return 1;
+	return SUSPENDED | unwatched;
+}
+
+static void seccomp_resume(int what, int is_end)
+{
+	if (what & SUSPENDED)
+		mp_resume(is_end);
+	if (what & UNWATCHED && !is_end)
+		mp_end_signals_start();
 }
 
 /* A probe passes a pointer that is not readable. */
@@ -78,14 +90,14 @@ EXPORT int prctl(int option, ...)
 		w[i] = va_arg(args, unsigned long);
 	va_end(args);
 	if (option == PR_SET_SECCOMP)
-		suspended = (w[0] == SECCOMP_MODE_STRICT ||
-			     (w[0] == SECCOMP_MODE_FILTER && seccomp_is_filter((void *)w[1]))) &&
-			    seccomp_suspend(restricted);
+		suspended = w[0] == SECCOMP_MODE_STRICT ||
+				    (w[0] == SECCOMP_MODE_FILTER && seccomp_is_filter((void *)w[1]))
+				? seccomp_suspend(restricted)
+				: 0;
 	else if (option == PR_SET_TSC && w[0] == PR_TSC_SIGSEGV)
 		suspended = seccomp_suspend("the program forbade reading the clock (PR_SET_TSC)");
 	ret = mp_next()->prctl(option, w[0], w[1], w[2], w[3]);
-	if (suspended)
-		mp_resume(ret == 0);
+	seccomp_resume(suspended, ret == 0);
 	if (option == PR_SET_NAME && ret == 0) {
 		mp_stack_use_renamed();
 		mp_counts_renamed(0);
@@ -106,11 +118,10 @@ MP_HIDDEN __attribute__((used)) long mp_syscall_failed(long error)
 MP_HIDDEN __attribute__((used)) long mp_seccomp(long number, unsigned long mode,
 						unsigned long flags, const void *args)
 {
-	int suspended = seccomp_may_restrict(mode, flags, args) && seccomp_suspend(restricted);
+	int suspended = seccomp_may_restrict(mode, flags, args) ? seccomp_suspend(restricted) : 0;
 	long ret = mp_sys(number, (long)mode, (long)flags, (long)args, 0, 0, 0);
 
-	if (suspended)
-		mp_resume(seccomp_restricts(flags, ret));
+	seccomp_resume(suspended, seccomp_restricts(flags, ret));
 	return ret < 0 ? mp_syscall_failed(ret) : ret;
 }
 

@@ -181,19 +181,41 @@ test_reach_signals() {
 
 # A signal that the program does not handle ends it as it would without mprof, but for the examination.
 test_reach_by_signal() {
-	local how status of_main='main 1 0 0 a local variable of a function that still ran'
-	for how in signal:143 default:143 restored:143 fault:139 abort:134; do
-		status=${how#*:} how=${how%:*}
+	local how ends of_main='main 1 0 0 a local variable of a function that still ran'
+	for how in signal:143 default:143 restored:143 suspended:143 fault:139 abort:134; do
+		ends=${how#*:} how=${how%:*}
 		run "$mprof" record --reach -o log -- "$build/preload/reach" "$how"
-		expect_status "$status"
+		expect_status "$ends"
 		expect_same "$how: output" "$(cat out)" 'done'
 		expect_same "$how" "$(reach_rows log)" "$(printf '%s\n' "$reach_kept" "$reach_lost" "$of_main" "$reach_thread" | sort)"
 	done
 	run "$mprof" record --reach -o log -- "$build/preload/reach" overflow
 	expect_status 139
 	expect_same 'overflow' "$(reach_rows log | grep lose_)" "$reach_lost"
+	run timeout -k 1 20 "$mprof" record --reach -o log -- "$build/preload/reach" sandbox
+	expect_status 139
 	run "$mprof" record --reach -o log -- sh -c 'trap "" TERM; kill -TERM $$; exec "$0" signal' "$build/preload/reach"
 	expect_status 0
+}
+
+# The kernel keeps signals from the first process of a namespace, unless that has a handler.
+test_reach_first_process() {
+	unshare -pf true 2>/dev/null || return 0
+	cat >first.c <<-'END'
+		#include <stdio.h>
+		#include <sys/time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 10000 } }, NULL);
+			puts(usleep(100000) ? "interrupted" : "not interrupted");
+			return 0;
+		}
+	END
+	compile first
+	run "$mprof" record --reach -o log -- unshare -pf ./first
+	expect_status 0
+	expect_same 'output' "$(cat out)" 'not interrupted'
 }
 
 # A process that runs is examined, and runs on.

@@ -4,15 +4,20 @@
  *
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
  * from main, exit from another thread when main's has ended (left), fork, killed, exec, pause, or
- * how a signal ends it: signal, default, restored, fault, overflow, abort.
+ * how a signal ends it: signal, default, restored, suspended, fault, overflow, abort, sandbox.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,6 +214,43 @@ static void sees_defaults(void)
 		puts("the handler is not the program's");
 }
 
+/* The signal is only not blocked while the program waits for it. */
+static void end_suspended(void)
+{
+	sigset_t all, none;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	raise(SIGTERM);
+	sigsuspend(&none);
+}
+
+/* No more handlers may be installed. */
+static void enter_sandbox(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		exit(2);
+}
+
+/* A filter that the kernel refuses. */
+static void try_sandbox(void)
+{
+	struct sock_filter code = BPF_STMT(0xffff, 0);
+	struct sock_fprog program = { 1, &code };
+
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 static void end_by_signal(const char *how)
 {
 	struct sigaction standard = { .sa_handler = SIG_DFL }, old;
@@ -226,7 +268,13 @@ static void end_by_signal(const char *how)
 		sigaction(SIGTERM, &old, NULL);
 		raise(SIGTERM);
 	}
-	if (!strcmp(how, "fault"))
+	if (!strcmp(how, "suspended")) {
+		try_sandbox();
+		end_suspended();
+	}
+	if (!strcmp(how, "sandbox"))
+		enter_sandbox();
+	if (!strcmp(how, "fault") || !strcmp(how, "sandbox"))
 		*(volatile int *)8 = 0;
 	if (!strcmp(how, "overflow")) {
 		on_alternative_stack();
