@@ -260,6 +260,44 @@ test_reach_running() {
 	wait
 }
 
+# A signal that comes while the process is stopped interrupts a wait as if it was not.
+test_reach_running_signal() {
+	local pid report
+	cat >waits.c <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/epoll.h>
+		static void *volatile taken;
+		static void on_signal(int number) { (void)number; }
+		int main(void)
+		{
+			struct epoll_event event;
+			signal(SIGUSR1, on_signal);
+			for (int i = 0; i < 5000000; i++) {
+				taken = malloc(10);
+				free(taken);
+			}
+			puts("ready");
+			fflush(stdout);
+			puts(epoll_wait(epoll_create1(0), &event, 1, 15000) ? "interrupted" : "not interrupted");
+			return 0;
+		}
+	END
+	compile waits
+	"$mprof" record -q --no-compress -o log -- ./waits >said &
+	wait_for grep -q ready said
+	pid=$(pgrep -P $! -x waits)
+	"$mprof" report leaks --reach "$pid" >out 2>err &
+	report=$!
+	wait_for grep -q 'tracing stop' "/proc/$pid/status"
+	kill -STOP $report
+	kill -USR1 "$pid"
+	kill -CONT $report
+	wait
+	expect_same 'output' "$(tail -n 1 said)" interrupted
+}
+
 # The report says why a process was not examined.
 test_reach_failures() {
 	reach_examined mprof KILL "$build/preload/reach_roots" many

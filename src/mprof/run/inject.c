@@ -27,6 +27,7 @@
 #include "../util/alloc.h"
 #include "../util/file_head.h"
 #include "../util/now.h"
+#include "process.h"
 
 #if defined(__x86_64__)
 
@@ -92,22 +93,9 @@ static int get_registers(struct inject *in)
 	return 0;
 }
 
-/* Adds up a set of signals in the thread's status; all if it is unknown. */
 static uint64_t signals_of(const struct inject *in, const char *name)
 {
-	char path[64], line[256];
-	uint64_t set = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)in->pid, (int)in->tid);
-	f = fopen(path, "re");
-	if (!f)
-		return UINT64_MAX;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			set = strtoull(line + strlen(name), NULL, 16);
-	fclose(f);
-	return set;
+	return process_signals(in->pid, in->tid, name);
 }
 
 /* Is the program about to run a handler in this thread? */

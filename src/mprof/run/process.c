@@ -288,3 +288,20 @@ bool process_is_alive(pid_t pid, uint64_t start_time)
 	return !process_memory(pid, &m) && m.start_time == start_time && m.state != 'Z' &&
 	       m.state != 'X';
 }
+
+uint64_t process_signals(pid_t pid, pid_t tid, const char *name)
+{
+	char path[64], line[256];
+	uint64_t set = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return UINT64_MAX;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name)))
+			set = strtoull(line + strlen(name), NULL, 16);
+	fclose(f);
+	return set;
+}

@@ -55,5 +55,8 @@ struct oom_kills {
  * first call; pid 0, or one that is gone: its last group. */
 uint32_t oom_kills_more(struct oom_kills *k, pid_t pid);
 
+/* Returns a set of signals in the thread's status, as of "SigPnd:"; all if it is unknown. */
+uint64_t process_signals(pid_t pid, pid_t tid, const char *name);
+
 /* Is the process that began at start_time still there, and not a zombie? */
 bool process_is_alive(pid_t pid, uint64_t start_time);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/ucontext.h>
 #include <sys/user.h>
@@ -24,19 +25,31 @@
 #include "../util/alloc.h"
 #include "../util/file_head.h"
 #include "../util/now.h"
+#include "process.h"
 
 #define STOP_NS 500000000 /* until a thread has stopped, if it does */
 #define ROUNDS	20u	  /* readings of the list of threads, at most */
 
 #if defined(__x86_64__)
 
-static void restart_call(struct stopped_thread *t)
+/* Is the thread about to run a handler?  Perhaps another one that does not block the signal. */
+static bool has_signal(pid_t pid, pid_t tid)
+{
+	const uint64_t pending =
+	    process_signals(pid, tid, "SigPnd:") | process_signals(pid, tid, "ShdPnd:");
+
+	return (pending & ~process_signals(pid, tid, "SigBlk:") &
+		process_signals(pid, tid, "SigCgt:")) != 0;
+}
+
+static void restart_call(pid_t pid, struct stopped_thread *t)
 {
 	struct user_regs_struct r;
 
-	/* Such as epoll_wait(), which fails with EINTR as if a handler had run. */
+	/* Such as epoll_wait(), which fails with EINTR as if a handler had run; close() has closed.
+	 */
 	if (t->signal || ptrace(PTRACE_GETREGS, t->tid, NULL, &r) || (int64_t)r.orig_rax < 0 ||
-	    r.rax != (uint64_t)-EINTR)
+	    r.rax != (uint64_t)-EINTR || r.orig_rax == SYS_close || has_signal(pid, t->tid))
 		return;
 	r.rax = r.orig_rax;
 	r.rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
@@ -60,9 +73,9 @@ static void take_pointers(struct stopped_thread *t)
 
 #elif defined(__aarch64__)
 
-static void restart_call(struct stopped_thread *t)
+static void restart_call(pid_t pid, struct stopped_thread *t)
 {
-	(void)t;
+	(void)pid, (void)t;
 }
 
 static void take_context(struct stopped_thread *t, const mcontext_t *m)
@@ -84,9 +97,9 @@ static void take_pointers(struct stopped_thread *t)
 
 #else
 
-static void restart_call(struct stopped_thread *t)
+static void restart_call(pid_t pid, struct stopped_thread *t)
 {
-	(void)t;
+	(void)pid, (void)t;
 }
 
 static void take_context(struct stopped_thread *t, const mcontext_t *m)
@@ -216,10 +229,10 @@ int stopped_begin(struct stopped *s, pid_t pid)
 	return ret > 0 ? -ETIMEDOUT : ret ? ret : -ESRCH;
 }
 
-static void detach(struct stopped_thread *t)
+static void detach(pid_t pid, struct stopped_thread *t)
 {
 	if (t->words)
-		restart_call(t);
+		restart_call(pid, t);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
 }
 
@@ -239,7 +252,7 @@ bool stopped_let_go(struct stopped *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->threads; i++)
 		if (s->thread[i].tid == tid) {
-			detach(&s->thread[i]);
+			detach(s->pid, &s->thread[i]);
 			s->thread[i] = s->thread[--s->threads];
 			return true;
 		}
@@ -264,7 +277,7 @@ void stopped_wait_end(struct stopped *s, int64_t ns)
 void stopped_end(struct stopped *s)
 {
 	for (size_t i = 0; i < s->threads; i++)
-		detach(&s->thread[i]);
+		detach(s->pid, &s->thread[i]);
 	free(s->thread);
 	*s = (struct stopped){ .pid = s->pid };
 }
