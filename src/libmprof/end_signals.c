@@ -60,8 +60,11 @@ static void on_end(int number, siginfo_t *info, void *context)
 	if (number == SIGPIPE && !mp_next()->sigaction(number, NULL, &now) &&
 	    now.sa_sigaction != on_end)
 		return;
+	if (!mp_examined_signal(number, context)) {
+		errno = saved;
+		return;
+	}
 	mp_next()->sigaction(number, &standard, NULL);
-	mp_examined_signal(context);
 	if (!is_fault) /* it is pending until the return */
 		end_signal_send(number, context);
 	errno = saved;
@@ -74,7 +77,7 @@ static const struct sigaction *end_signal_action(void)
 
 	if (!ours.sa_sigaction) { /* two threads write the same */
 		memcpy(&ours.sa_mask, &blocked, sizeof(blocked));
-		ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+		ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART; /* if it repeats another */
 		ours.sa_sigaction = on_end;
 	}
 	return &ours;

@@ -22,6 +22,7 @@
 
 #define GIVE_UP_NS  4000000000u /* without a sign of mprof */
 #define LOOK_NS	    50000000
+#define REPEAT_NS   200000000 /* one request to end may come as two signals: of timeout, shells */
 #define BIT(signal) (1ull << ((signal)-1))
 #define END_SIGNALS (BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGTERM)) /* "end now" */
 
@@ -69,13 +70,37 @@ static uint64_t examined_pending(void)
 	return pending;
 }
 
+/* When the signal came that ends the process; 0: it exits. */
+static uint64_t signalled;
+
+static int examined_is_repeated(void)
+{
+	const uint64_t since = __atomic_load_n(&signalled, __ATOMIC_RELAXED);
+
+	return since && mp_clock_monotonic_ns() - since < REPEAT_NS;
+}
+
+/* Is there a signal that asks the process to end at once? */
+static int examined_is_urged(void)
+{
+	const struct timespec none = { 0, 0 };
+	const uint64_t ends = END_SIGNALS;
+
+	while (examined_pending() & END_SIGNALS) {
+		if (!examined_is_repeated())
+			return 1;
+		mp_sys(SYS_rt_sigtimedwait, (long)&ends, 0, (long)&none, sizeof(ends), 0, 0);
+	}
+	return 0;
+}
+
 static void examined_wait(struct mprof_file_header *h, const void *context)
 {
 	const uint32_t number = mp_local->process;
 	uint32_t beat = 0, now, value, mine = 0;
 	uint64_t seen = mp_clock_monotonic_ns();
 
-	while (!mp_file.broken && !(examined_pending() & END_SIGNALS)) {
+	while (!mp_file.broken && !examined_is_urged()) {
 		now = __atomic_load_n(&h->examiner, __ATOMIC_RELAXED);
 		if (now != beat)
 			seen = mp_clock_monotonic_ns();
@@ -120,15 +145,22 @@ static uint32_t ending; /* pid of the process that ends */
 
 void mp_examined_wait(void)
 {
+	__atomic_store_n(&signalled, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ending, (uint32_t)sys_getpid(), __ATOMIC_RELAXED);
 	examined_end(NULL);
 }
 
 /* A second signal ends the process at once, in whatever thread. */
-void mp_examined_signal(const void *context)
+int mp_examined_signal(int number, const void *context)
 {
 	const uint32_t self = (uint32_t)sys_getpid();
 
-	if (mp_process_is_self() && __atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) != self)
-		examined_end(context);
+	if (!mp_process_is_self())
+		return 1;
+	if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != self)
+		__atomic_store_n(&signalled, mp_clock_monotonic_ns(), __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) == self)
+		return !(BIT(number) & END_SIGNALS && examined_is_repeated());
+	examined_end(context);
+	return 1;
 }

@@ -32,8 +32,9 @@ void mp_process_flush(void);
 
 /* REACH: waits until mprof has examined the memory of this process, which ends. */
 void mp_examined_wait(void);
-/* Likewise in a handler, before the signal ends the process.  context: of the handler. */
-void mp_examined_signal(const void *context);
+/* Likewise in a handler, before the signal ends the process.  context: of the handler.  0: the
+ * signal only repeats the one for which another thread waits. */
+int mp_examined_signal(int number, const void *context);
 
 /* ---- end_signals.c ---- */
 

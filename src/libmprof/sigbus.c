@@ -121,7 +121,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 		return;
 	}
 	sigaction(signal_number, &dfl, NULL);
-	mp_examined_signal(context);
+	mp_examined_signal(signal_number, context);
 	if (info->si_code <= 0) /* sent, not raised by a fault: it would not recur by itself */
 		mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), signal_number, 0, 0, 0);
 	errno = saved;

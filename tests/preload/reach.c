@@ -4,7 +4,8 @@
  *
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
  * from main, exit from another thread when main's has ended (left), fork, killed, exec, pause, or
- * how a signal ends it: signal, default, restored, suspended, fault, overflow, abort, sandbox.
+ * how a signal ends it: signal, default, restored, suspended, repeated (in two threads), pending
+ * (repeated in one), fault, overflow, abort, sandbox.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -226,6 +227,25 @@ static void end_suspended(void)
 	sigsuspend(&none);
 }
 
+static void change_mask(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(how, &set, NULL);
+}
+
+/* As timeout(1) does. */
+static void end_twice(void)
+{
+	change_mask(SIG_BLOCK);
+	raise(SIGTERM);
+	kill(getpid(), SIGTERM);
+	change_mask(SIG_UNBLOCK);
+	pause();
+}
+
 /* No more handlers may be installed. */
 static void enter_sandbox(void)
 {
@@ -272,6 +292,8 @@ static void end_by_signal(const char *how)
 		try_sandbox();
 		end_suspended();
 	}
+	if (!strcmp(how, "repeated") || !strcmp(how, "pending"))
+		end_twice();
 	if (!strcmp(how, "sandbox"))
 		enter_sandbox();
 	if (!strcmp(how, "fault") || !strcmp(how, "sandbox"))
@@ -290,6 +312,8 @@ int main(int argc, char **argv)
 	char *volatile of_main = block(777);
 	pthread_t id;
 
+	if (!strcmp(how, "pending")) /* in all threads */
+		change_mask(SIG_BLOCK);
 	keep_list();
 	keep_table();
 	keep_inner();
