@@ -112,13 +112,37 @@ test_reach_processes() {
 	run "$mprof" record --reach -o log -- sh -c "'$build/preload/reach' killed; '$build/preload/reach'"
 	expect_same 'of two' "$(reach_rows log | grep lose_single)" 'lose_single 20 10 0 -'
 	run "$mprof" report leaks log
-	expect_text out 'Not examined: '
+	expect_words out 'Not examined: '
 	expect_words out ', which was killed by SIGKILL.'
 	run "$mprof" check --max-unreachable 1G log
 	expect_status 2
 	expect_words err ' was not examined: it was killed by SIGKILL; --allow-lost accepts that'
 	run "$mprof" check --max-unreachable 1G --allow-lost log
 	expect_status 0
+}
+
+# A program that is not recorded, after exec, has no blocks of the one before.
+test_reach_exec_unrecorded() {
+	cat >becomes.c <<-'END'
+		#include <stdlib.h>
+		#include <unistd.h>
+		static void *volatile kept;
+		int main(int argc, char **argv)
+		{
+			kept = malloc(10);
+			if (argc > 1)
+				execv(argv[1], argv + 1);
+			return 0;
+		}
+	END
+	compile becomes
+	gcc -static -o static becomes.c || bad 'no static program'
+	run "$mprof" record --reach -q -o log -- sh -c './becomes ./static; ./becomes; exit'
+	expect_status 0
+	run "$mprof" check --max-unreachable 0 log
+	expect_status 0
+	run "$mprof" report leaks log
+	expect_no_text out 'Not examined'
 }
 
 # Without debug information, calls of one function are one row: some of its stacks have no block.

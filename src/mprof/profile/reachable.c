@@ -233,6 +233,15 @@ static bool was_examined(const struct trace *t, uint32_t process)
 	return false;
 }
 
+/* Did it leave its blocks by exec, for a program that is not recorded? */
+static bool has_become(const struct tree *tree, const struct tree_process *p)
+{
+	for (size_t i = 0; i < tree->missing_count; i++)
+		if (tree->missing[i].became && tree->missing[i].parent == p->number)
+			return true;
+	return p->end == TREE_BECAME;
+}
+
 const struct tree_process *reachable_missed(const struct trace *t, const struct tree *tree,
 					    uint32_t only, size_t *n)
 {
@@ -242,7 +251,7 @@ const struct tree_process *reachable_missed(const struct trace *t, const struct 
 	for (size_t i = tree->processes; i-- > 0;) {
 		const struct tree_process *p = &tree->process[i];
 
-		if ((only && p->number != only) || p->end == TREE_BECAME ||
+		if ((only && p->number != only) || has_become(tree, p) ||
 		    was_examined(t, p->number))
 			continue;
 		first = p;
