@@ -70,14 +70,11 @@ static uint64_t examined_pending(void)
 	return pending;
 }
 
-/* When the signal came that ends the process; 0: it exits. */
-static uint64_t signalled;
+static uint64_t began; /* when the process exited, or a signal came that ends it */
 
 static int examined_is_repeated(void)
 {
-	const uint64_t since = __atomic_load_n(&signalled, __ATOMIC_RELAXED);
-
-	return since && mp_clock_monotonic_ns() - since < REPEAT_NS;
+	return mp_clock_monotonic_ns() - __atomic_load_n(&began, __ATOMIC_RELAXED) < REPEAT_NS;
 }
 
 /* Is there a signal that asks the process to end at once? */
@@ -124,7 +121,8 @@ static void examined_wait(struct mprof_file_header *h, const void *context)
 
 /*
  * A signal that comes now, as from a timer, would come too late if nobody examined the process, so
- * it stays blocked.  One that asks the process to end does so at once.
+ * it stays blocked.  One that asks the process to end does so at once, unless it repeats the one
+ * that made it end.
  */
 static void examined_end(const void *context)
 {
@@ -143,23 +141,28 @@ static void examined_end(const void *context)
 
 static uint32_t ending; /* pid of the process that ends */
 
+/* Returns 0 if it has begun before. */
+static int examined_begin(void)
+{
+	const uint32_t self = (uint32_t)sys_getpid();
+
+	if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != self)
+		__atomic_store_n(&began, mp_clock_monotonic_ns(), __ATOMIC_RELAXED);
+	return __atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) != self;
+}
+
 void mp_examined_wait(void)
 {
-	__atomic_store_n(&signalled, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&ending, (uint32_t)sys_getpid(), __ATOMIC_RELAXED);
+	examined_begin();
 	examined_end(NULL);
 }
 
 /* A second signal ends the process at once, in whatever thread. */
 int mp_examined_signal(int number, const void *context)
 {
-	const uint32_t self = (uint32_t)sys_getpid();
-
 	if (!mp_process_is_self())
 		return 1;
-	if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != self)
-		__atomic_store_n(&signalled, mp_clock_monotonic_ns(), __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) == self)
+	if (!examined_begin())
 		return !(BIT(number) & END_SIGNALS && examined_is_repeated());
 	examined_end(context);
 	return 1;

@@ -5,7 +5,7 @@
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
  * from main, exit from another thread when main's has ended (left), fork, killed, exec, pause, or
  * how a signal ends it: signal, default, restored, suspended, repeated (in two threads), pending
- * (repeated in one), fault, overflow, abort, sandbox.
+ * (repeated in one), handled (likewise, by a handler that exits), fault, overflow, abort, sandbox.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -246,6 +246,12 @@ static void end_twice(void)
 	pause();
 }
 
+static void leave(int number)
+{
+	(void)number;
+	exit(0);
+}
+
 /* No more handlers may be installed. */
 static void enter_sandbox(void)
 {
@@ -292,7 +298,9 @@ static void end_by_signal(const char *how)
 		try_sandbox();
 		end_suspended();
 	}
-	if (!strcmp(how, "repeated") || !strcmp(how, "pending"))
+	if (!strcmp(how, "handled"))
+		signal(SIGTERM, leave);
+	if (!strcmp(how, "repeated") || !strcmp(how, "pending") || !strcmp(how, "handled"))
 		end_twice();
 	if (!strcmp(how, "sandbox"))
 		enter_sandbox();
@@ -312,7 +320,7 @@ int main(int argc, char **argv)
 	char *volatile of_main = block(777);
 	pthread_t id;
 
-	if (!strcmp(how, "pending")) /* in all threads */
+	if (!strcmp(how, "pending") || !strcmp(how, "handled")) /* in all threads */
 		change_mask(SIG_BLOCK);
 	keep_list();
 	keep_table();
