@@ -261,6 +261,11 @@ test_reach_running() {
 	run "$mprof" report leaks --reach "$pid"
 	expect_text out 'Unreachable: no pointer leads to these blocks'
 	expect_text out 'Reachable: pointers lead to these blocks'
+	run "$mprof" report leaks --reach --process 2 "$pid"
+	expect_status 3
+	expect_text err "mprof: --reach shows only process $pid, which has the number 1; leave out --process"
+	run "$mprof" report leaks --reach --process 1 "$pid"
+	expect_words out 'No pointer leads to 20 of them, '
 	run "$mprof" report leaks "$pid"
 	expect_words out 'mprof report leaks --reach PID'
 	run "$mprof" report --reach "$pid"

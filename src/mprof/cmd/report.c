@@ -277,11 +277,19 @@ static int open_log(struct options *o, struct trace **t, struct error *err)
 /* Opens the trace of a process and examines that, while it is stopped. */
 static int open_examined(struct options *o, pid_t pid, struct trace **t, struct error *err)
 {
+	uint32_t *only = &o->cli.options.sites.filter.process;
 	struct reach_running r;
 	int ret = reach_running_stop(&r, pid, err);
 
 	if (ret)
 		return ret;
+	if (*only && *only != r.x.of.number) {
+		reach_running_end(&r);
+		return fail(err, -EINVAL,
+			    "--reach shows only process %d, which has the number %u; leave out "
+			    "--process",
+			    (int)pid, r.x.of.number);
+	}
 	ret = open_log(o, t, err);
 	if (ret) {
 		reach_running_end(&r);
@@ -290,8 +298,8 @@ static int open_examined(struct options *o, pid_t pid, struct trace **t, struct 
 	ret = reach_running_take(&r, *t, err);
 	if (ret)
 		trace_close(*t);
-	else if (!o->cli.options.sites.filter.process)
-		o->cli.options.sites.filter.process = r.x.of.number;
+	else
+		*only = r.x.of.number;
 	return ret;
 }
 
