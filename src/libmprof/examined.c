@@ -24,6 +24,7 @@
 #define LOOK_NS	    50000000
 #define REPEAT_NS   200000000 /* one request to end may come as two signals: of timeout, shells */
 #define BIT(signal) (1ull << ((signal)-1))
+#define FAULTS	    (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE))
 #define END_SIGNALS (BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGTERM)) /* "end now" */
 
 /* Waits for a change of header.waiting, but not long. */
@@ -140,21 +141,42 @@ static void examined_end(const void *context)
 }
 
 static uint32_t ending; /* pid of the process that ends */
+static uint32_t done;	/* has it been examined? */
+static int ending_tid;	/* of the thread that waited for that */
 
 /* Returns 0 if it has begun before. */
 static int examined_begin(void)
 {
 	const uint32_t self = (uint32_t)sys_getpid();
 
-	if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != self)
+	if (__atomic_load_n(&ending, __ATOMIC_RELAXED) != self) {
+		__atomic_store_n(&done, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&began, mp_clock_monotonic_ns(), __ATOMIC_RELAXED);
-	return __atomic_exchange_n(&ending, self, __ATOMIC_RELAXED) != self;
+	}
+	if (__atomic_exchange_n(&ending, self, __ATOMIC_ACQ_REL) == self)
+		return 0;
+	__atomic_store_n(&ending_tid, sys_gettid(), __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* The cause of one fault is often that of others: they wait until the first one is examined, but
+ * not for ever. */
+static void examined_await(void)
+{
+	const uint64_t since = mp_clock_monotonic_ns();
+	const struct timespec most = { 0, LOOK_NS / 10 };
+
+	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&ending_tid, __ATOMIC_RELAXED) != sys_gettid() &&
+	       mp_clock_monotonic_ns() - since < GIVE_UP_NS)
+		mp_sys(SYS_futex, (long)&done, FUTEX_WAIT, 0, (long)&most, 0, 0);
 }
 
 void mp_examined_wait(void)
 {
 	examined_begin();
 	examined_end(NULL);
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 }
 
 /* A second signal ends the process at once, in whatever thread. */
@@ -162,8 +184,12 @@ int mp_examined_signal(int number, const void *context)
 {
 	if (!mp_process_is_self())
 		return 1;
-	if (!examined_begin())
+	if (!examined_begin()) {
+		if (BIT(number) & FAULTS)
+			examined_await();
 		return !(BIT(number) & END_SIGNALS && examined_is_repeated());
+	}
 	examined_end(context);
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 	return 1;
 }

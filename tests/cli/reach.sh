@@ -206,7 +206,7 @@ test_reach_signals() {
 # A signal that the program does not handle ends it as it would without mprof, but for the examination.
 test_reach_by_signal() {
 	local how ends of_main='main 1 0 0 a local variable of a function that still ran'
-	for how in signal:143 default:143 restored:143 suspended:143 repeated:143 pending:143 handled:0 fault:139 abort:134; do
+	for how in signal:143 default:143 restored:143 suspended:143 repeated:143 pending:143 handled:0 fault:139 faults:139 abort:134; do
 		ends=${how#*:} how=${how%:*}
 		run "$mprof" record --reach -o log -- "$build/preload/reach" "$how"
 		expect_status "$ends"

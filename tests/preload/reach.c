@@ -5,7 +5,8 @@
  * Each function allocates the blocks of one row of a report.  HOW: return (the default) or exit
  * from main, exit from another thread when main's has ended (left), fork, killed, exec, pause, or
  * how a signal ends it: signal, default, restored, suspended, repeated (in two threads), pending
- * (repeated in one), handled (likewise, by a handler that exits), fault, overflow, abort, sandbox.
+ * (repeated in one), handled (likewise, by a handler that exits), fault, faults (of
+ * many threads), overflow, abort, sandbox.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -277,9 +278,19 @@ static void try_sandbox(void)
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static void *fault(void *unused)
+{
+	*(volatile int *)8 = 0;
+	return unused;
+}
+
 static void end_by_signal(const char *how)
 {
 	struct sigaction standard = { .sa_handler = SIG_DFL }, old;
+	pthread_t id;
+
+	for (int i = 0; i < 4 && !strcmp(how, "faults"); i++)
+		pthread_create(&id, NULL, fault, NULL);
 
 	if (!strcmp(how, "signal"))
 		raise(SIGTERM);
@@ -304,8 +315,8 @@ static void end_by_signal(const char *how)
 		end_twice();
 	if (!strcmp(how, "sandbox"))
 		enter_sandbox();
-	if (!strcmp(how, "fault") || !strcmp(how, "sandbox"))
-		*(volatile int *)8 = 0;
+	if (!strncmp(how, "fault", 5) || !strcmp(how, "sandbox"))
+		fault(NULL);
 	if (!strcmp(how, "overflow")) {
 		on_alternative_stack();
 		overflow("");
