@@ -291,7 +291,7 @@ test_reach_running() {
 
 # A signal that comes while the process is stopped interrupts a wait as if it was not.
 test_reach_running_signal() {
-	local pid report
+	local pid report i caught=0
 	cat >waits.c <<-'END'
 		#include <signal.h>
 		#include <stdio.h>
@@ -317,12 +317,19 @@ test_reach_running_signal() {
 	"$mprof" record -q --no-compress -o log -- ./waits >said &
 	wait_for grep -q ready said
 	pid=$(pgrep -P $! -x waits)
-	"$mprof" report leaks --reach "$pid" >out 2>err &
-	report=$!
-	wait_for grep -q 'tracing stop' "/proc/$pid/status"
-	kill -STOP $report
-	kill -USR1 "$pid"
-	kill -CONT $report
+	for ((i = 0; i < 50 && !caught; i++)); do # until mprof is stopped while it holds the process
+		"$mprof" report leaks --reach "$pid" >out 2>err &
+		report=$!
+		while ((!caught)) && kill -0 $report 2>/dev/null; do
+			grep -q 'tracing stop' "/proc/$pid/status" || continue
+			kill -STOP $report
+			grep -q 'tracing stop' "/proc/$pid/status" && caught=1
+			((caught)) && kill -USR1 "$pid"
+			kill -CONT $report
+		done
+		wait $report
+	done
+	((caught)) || bad 'the process was never caught'
 	wait
 	expect_same 'output' "$(tail -n 1 said)" interrupted
 }
