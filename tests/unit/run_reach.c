@@ -100,7 +100,7 @@ START_TEST(chains)
 }
 END_TEST
 
-/* Of two slots that lead to a block, the nearer one holds it. */
+/* A block is held by the slot that is nearest to it. */
 START_TEST(nearest)
 {
 	uint64_t *a = block(2), *b = block(2), *c = block(2), *x = block(2);
