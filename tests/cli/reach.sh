@@ -52,7 +52,7 @@ test_reach_text() {
 	expect_text out 'Reachable: pointers still led to these blocks'
 	expect_words out 'unreachable, 4 of them through another one'
 	expect_words out 'held by list (reach.c:'
-	expect_no_text out 'Which of them'
+	expect_no_text out 'To tell lost blocks'
 	run "$mprof" report leaks --sort unreachable log
 	expect_no_text out keep_
 	expect_text out lose_ring
@@ -104,7 +104,7 @@ test_reach_processes() {
 	run "$mprof" record --reach -o log -- "$build/preload/reach" killed
 	expect_status 137
 	run "$mprof" report leaks log
-	expect_words out 'Which of them no pointer led to is unknown: no process was examined as it ended.'
+	expect_words out 'Whether pointers led to them is unknown: no process was examined as it ended.'
 	run "$mprof" record --reach -o log -- "$build/preload/reach" exec
 	expect_status 0
 	run "$mprof" report leaks log
@@ -267,7 +267,7 @@ test_reach_running() {
 	run "$mprof" report leaks --reach --process 1 "$pid"
 	expect_words out 'No pointer leads to 20 of them, '
 	run "$mprof" report leaks "$pid"
-	expect_words out 'mprof report leaks --reach PID'
+	expect_words out "To tell lost blocks from blocks in use: mprof report leaks --reach $pid"
 	run "$mprof" report --reach "$pid"
 	expect_status 2
 	expect_one_line_error '--reach works with leaks, for example: mprof report leaks --reach PID'
@@ -371,7 +371,7 @@ test_reach_without_a_main_thread() {
 test_reach_unknown() {
 	run "$mprof" record -o log -- "$build/preload/reach"
 	run "$mprof" report leaks log
-	expect_words out 'Which of them no pointer led to, and what held the others: mprof record --reach'
+	expect_words out 'To tell lost blocks from blocks in use: mprof record --reach'
 	run "$mprof" report leaks --sort unreachable log
 	expect_status 2
 	expect_one_line_error "'log' does not say what is unreachable: record with mprof record --reach"
@@ -392,7 +392,7 @@ test_reach_alone() {
 	expect_status 0
 	expect_same 'by hand' "$(cat out)" 'done'
 	run "$mprof" report leaks log
-	expect_words out 'Which of them no pointer led to is unknown'
+	expect_words out 'Whether pointers led to them is unknown'
 	"$mprof" record --reach -o killed -- sh -c 'sleep 1; exec "$0"' "$build/preload/reach" >out 2>err &
 	wait_for test -s killed
 	kill -9 $!

@@ -233,8 +233,8 @@ static void print_missed(const struct profile *p, FILE *out)
 		return;
 	}
 	if (!p->reachable) {
-		fputs("Which of them no pointer led to is unknown: no process was examined as "
-		      "it ended.\n",
+		fputs("Whether pointers led to them is unknown: no process was examined as it "
+		      "ended.\n",
 		      out);
 		return;
 	}
@@ -273,11 +273,16 @@ static void print_reachable(const struct profile *p, FILE *out)
 /* Tells the way to it, where there is one. */
 static void suggest_reachable(const struct profile *p, FILE *out)
 {
-	if (!p->reachable && !p->sites.totals.read && !trace_source(p->trace) &&
-	    !p->header->dropped_ticks && !reachable_was_requested(p->trace))
-		fprintf(out,
-			"Which of them no pointer led to, and what held the others: mprof %s\n",
-			runs_still(p) ? "report leaks --reach PID" : "record --reach");
+	const int pid = text_running(&p->tree);
+
+	if (p->reachable || p->sites.totals.read || trace_source(p->trace) ||
+	    p->header->dropped_ticks || reachable_was_requested(p->trace))
+		return;
+	fputs("To tell lost blocks from blocks in use: mprof ", out);
+	if (pid)
+		fprintf(out, "report leaks --reach %d\n", pid);
+	else
+		fputs("record --reach\n", out);
 }
 
 static void text(struct view_request *r, FILE *out)
