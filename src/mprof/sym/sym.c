@@ -230,12 +230,19 @@ const char *sym_file(const struct sym_line *line)
 	return base + (*base == '/');
 }
 
+/* Lines of one function mostly share their texts. */
+static int order_texts(const char *x, const char *y)
+{
+	return x == y ? 0 : strcmp(x, y);
+}
+
 int sym_order_functions(const struct sym_line *x, const struct sym_line *y)
 {
 	if (x == y || !x || !y)
 		return (x > y) - (x < y);
-	return strcmp(x->module, y->module) ?: strcmp(x->function, y->function) ?:
-	       strcmp(sym_file(x), sym_file(y));
+	return order_texts(x->module, y->module) ?:
+	       order_texts(x->function, y->function)
+		   ?: (x->file == y->file ? 0 : strcmp(sym_file(x), sym_file(y)));
 }
 
 /* ---- names from callers ---- */
