@@ -2,8 +2,8 @@
 /*
  * stopped.h - stops all threads of another process, to read its memory while nothing changes it.
  *
- * By ptrace(2), so the same thread must stop, read and continue.  A system call that was
- * interrupted is restarted, by the kernel or here.
+ * By ptrace(2), so the same thread must stop, read and continue.  The kernel restarts most system
+ * calls that this interrupts; those that it fails with EINTR are restarted here, on x86-64 only.
  */
 #pragma once
 
