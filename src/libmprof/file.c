@@ -32,6 +32,7 @@
 #endif
 
 #define CLOSE_TRIES  1000
+#define LEAVES_MOST  (1ull << 30)
 #define RECORD_BYTES 16u /* bytes of the file for one LOG_QTY record: a malloc and its free */
 
 struct mp_file mp_file MP_HIDDEN = { .fd = -1 };
@@ -108,29 +109,53 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
 	return ret;
 }
 
-/* Reserves disk blocks ahead, LOG_QTY records at a time.  A failure is harmless at this point. */
+/*
+ * Bytes of a disk that a file leaves free: the program needs some, and so does the compressed copy
+ * of the file.  A small file leaves no more than it takes, so that it can be written to any disk.
+ * The user has bounded what --last and --budget write.
+ */
+static uint64_t file_leaves(const struct statfs *fs, uint64_t kept)
+{
+	uint64_t least = (uint64_t)fs->f_blocks * (uint64_t)fs->f_bsize / 50;
+
+	if (mp_config.last_bytes | mp_config.last_seconds | mp_config.budget)
+		return 0;
+	least = least < LEAVES_MOST ? least : LEAVES_MOST;
+	least = least < kept ? least : kept;
+	return least > kept / 8 ? least : kept / 8;
+}
+
+/*
+ * Reserves disk blocks ahead, LOG_QTY records at a time, or notes that the disk is too full.  A
+ * failure to reserve is harmless at this point.
+ */
 static void file_reserve_ahead(uint64_t tail)
 {
 	struct statfs fs;
 	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
 	uint64_t kept = tail - __atomic_load_n(&mp_file.header->dropped_to, __ATOMIC_RELAXED);
-	uint64_t step = mp_config.log_qty * RECORD_BYTES, want;
+	uint64_t step = mp_config.log_qty * RECORD_BYTES, want, left = 0;
 	int fd;
 
 	if (tail <= had)
 		return;
-	/* At least an eighth of the file: reserving costs about as much as writing 64 KiB. */
-	step = step > kept / 8 ? step : kept / 8;
-	want = tail + (step < 65536 ? 65536 : step);
-	if (file_over_limit(want) ||
-	    !__atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return;
 	fd = mp_fd_hold();
 	if (fd < 0)
 		return;
+	/* At least an eighth of the file: reserving costs about as much as writing 64 KiB. */
+	step = step > kept / 8 ? step : kept / 8;
+	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0) {
+		left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+		if (left < file_leaves(&fs, kept))
+			mp_file.crowded = 1;
+		else if (step > (left - file_leaves(&fs, kept)) / 2)
+			step = (left - file_leaves(&fs, kept)) / 2;
+	}
+	want = tail + (step < 65536 ? 65536 : step);
 	/* A file system may keep blocks that it reserved before it ran out. */
-	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 &&
-	    want - tail < (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8)
+	if (!mp_file.crowded && !file_over_limit(want) &&
+	    __atomic_compare_exchange_n(room, &had, want, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+	    want - tail < left / 8)
 		sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, tail, want - tail);
 	mp_fd_release();
 }

@@ -18,7 +18,8 @@ struct mp_file {
 	int fd;		/* -1 if closed */
 	uint32_t users; /* writers between the check of fd and the end of their write */
 	uint64_t dev, ino;
-	uint32_t broken; /* enum mprof_lost + 1 once the file is unusable */
+	uint32_t broken;  /* enum mprof_lost + 1 once the file is unusable */
+	uint32_t crowded; /* its disk has too little room for more events */
 	struct mprof_file_header *header;
 	char path[4096];
 };

@@ -296,6 +296,8 @@ static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 	offset = mp_extent_take(bytes, whole ? mp_page() : MPROF_EXTENT_ALIGN);
 	if (!offset)
 		return -EIO;
+	if (mp_file.crowded && t->number) /* its events refer to stacks, which may follow */
+		return -ENOSPC;
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && offset + bytes > lim.rlim_cur)
 		return -EFBIG;
 	mp_extent_fill(&x, t->number ? MPROF_EXTENT_EVENTS : MPROF_EXTENT_STACKS, offset,

@@ -51,7 +51,7 @@ int mp_failed(int error)
 	case -ENOSPC:
 	case -EDQUOT:
 	case -EFBIG:
-		mp_stop(MPROF_LOST_SPACE, "no space left for the file");
+		mp_stop(MPROF_LOST_SPACE, "too little space left for the file");
 		break;
 	default: /* among others, the program closed it and may not open it again */
 		mp_stop(MPROF_LOST_FILE, "the file was truncated, removed or closed");

@@ -775,7 +775,7 @@ test_status_when_the_disk_is_full() {
 	for ((i = 0; i < 8; i++)); do step w; done
 	run "$mprof" ctl $pid status
 	end_steps
-	expect_words out ': the disk is full, or a file size limit was reached'
+	expect_words out ': the disk was nearly full, or a file size limit was reached'
 	expect_no_text out 'address space'
 }
 
