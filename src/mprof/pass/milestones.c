@@ -177,7 +177,7 @@ static struct milestone *next_item(struct milestones *m)
 
 	if (m->f.n < m->f.room)
 		return &m->f.item[m->f.n];
-	more = m->f.n < MILESTONE_ROWS ? reallocarray(m->f.item, room, sizeof(*more)) : NULL;
+	more = reallocarray(m->f.item, room, sizeof(*more));
 	if (!more)
 		return NULL;
 	m->f.item = more;
@@ -221,7 +221,7 @@ static void leave(struct milestones *m, const struct walk *w, size_t here,
 	x->row.plain = x->frame.plain;
 	m->f.kept += x->row.bytes;
 	m->f.n++;
-	while (m->f.kept > MILESTONE_MOST && m->f.n)
+	while ((m->f.kept > MILESTONE_MOST || m->f.n == MILESTONE_ROWS) && m->f.n)
 		thin(m);
 }
 
