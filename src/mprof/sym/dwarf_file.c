@@ -89,12 +89,19 @@ static void *contents(Elf *elf, Elf_Scn *section, const Elf_Data *data, size_t *
 	return NULL;
 }
 
+static void put(Elf_Data *data, void *to, size_t bytes)
+{
+	data->d_buf = to;
+	data->d_size = bytes;
+}
+
 /* Puts the decompressed contents in the place of the compressed ones, as libdw itself would. */
 static void decompress(struct dwarf_file *f, Elf *elf, Elf_Scn *section, GElf_Shdr *header)
 {
-	Elf_Data *data = elf_getdata(section, NULL); /* as libdw does */
+	/* libdw reads the former up to 0.188, and the latter since. */
+	Elf_Data *data = elf_getdata(section, NULL), *raw = elf_rawdata(section, NULL);
 	size_t bytes;
-	void *to = data ? contents(elf, section, data, &bytes) : NULL;
+	void *to = data && raw ? contents(elf, section, data, &bytes) : NULL;
 
 	if (!to)
 		return;
@@ -103,8 +110,8 @@ static void decompress(struct dwarf_file *f, Elf *elf, Elf_Scn *section, GElf_Sh
 	header->sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
 	header->sh_size = bytes;
 	if (gelf_update_shdr(section, header)) {
-		data->d_buf = to;
-		data->d_size = bytes;
+		put(data, to, bytes);
+		put(raw, to, bytes);
 	}
 }
 
