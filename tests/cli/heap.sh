@@ -493,6 +493,33 @@ int main(int argc, char **argv)
 END
 	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=SIZE -DTHREAD= -o variables outside.c
 	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -DTHREAD='__thread char own[2 * SIZE];' -o thread_local outside.c
+	cat >each_thread.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static __thread char own[2 << 20];
+static pthread_barrier_t all;
+static void *wait_in_thread(void *unused)
+{
+	memset(own, 1, sizeof(own));
+	pthread_barrier_wait(&all);
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread[16];
+
+	pthread_barrier_init(&all, NULL, 16);
+	for (int i = 0; i < 16; i++)
+		pthread_create(&thread[i], NULL, wait_in_thread, NULL);
+	for (int i = 0; i < 16; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+END
+	cc -g -O1 -pthread -o each_thread each_thread.c || bad 'each_thread.c does not compile'
 	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -DTHREAD= -o outside outside.c || bad 'outside.c does not compile'
 	outside_until 'arena:12 true true false' ./outside arena
 	expect_same arena "$(outside)" 'arena:12 true true false'
@@ -521,6 +548,10 @@ END
 	# Pages may be read before the program is large.
 	report_with 'no recorded call mapped it; global and thread-local variables held 1' ./thread_local malloc
 	expect_words out 'no recorded call mapped it; global and thread-local variables held 1'
+	expect_words out 'mprof report globals log'
+	# Each thread has its own.
+	report_with 'no recorded call mapped it; global and thread-local variables held 3' ./each_thread
+	expect_words out 'no recorded call mapped it; global and thread-local variables held 3'
 	expect_words out 'mprof report globals log'
 	run "$mprof" record -o log -- ./outside malloc
 	expect_same malloc "$(outside)" ''

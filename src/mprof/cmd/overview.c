@@ -104,9 +104,24 @@ static void notice_calls(struct tree *r, const struct trace *t)
 	free(path);
 }
 
-/* Adds up variables, for which no call requests memory: the resident part of the global ones, and
- * all thread-local ones of the main thread, because the dynamic linker clears those. */
-static void explain_outside(struct outside *o, const struct tree *r, const struct trace *t)
+static uint64_t resident_locals(const struct outside *o, const struct stack_uses *stacks,
+				const struct trace *t, uint64_t bytes)
+{
+	const struct trace_residency *r;
+	const size_t n = trace_residencies(t, &r);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (r[i].process == o->process && r[i].head->ticks_before == o->ticks)
+			sum += stack_uses_locals(stacks, t, &r[i], bytes);
+	return sum;
+}
+
+/* Adds up variables, for which no call requests memory: the resident part of the global ones and of
+ * the thread-local ones, and all of these of the main thread, because the dynamic linker clears
+ * them. */
+static void explain_outside(struct outside *o, const struct stack_uses *stacks,
+			    const struct tree *r, const struct trace *t)
 {
 	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
@@ -116,7 +131,8 @@ static void explain_outside(struct outside *o, const struct tree *r, const struc
 	if (!image || !o->unseen || elf_read(image->exe, &elf))
 		return;
 	resident = variables_resident(t, p->number);
-	o->globals = (resident && resident < elf.bss ? resident : elf.bss) + elf.tls;
+	o->globals = (resident && resident < elf.bss ? resident : elf.bss) + elf.tls +
+		     resident_locals(o, stacks, t, elf.tls);
 	if (o->globals > o->unseen)
 		o->globals = o->unseen;
 }
@@ -169,7 +185,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 	a->findings = f;
 	overview_runs(f, &a->tree);
 	explain(&a->tree, t);
-	explain_outside(&f->outside, &a->tree, t);
+	explain_outside(&f->outside, &f->stacks.uses, &a->tree, t);
 	findings_tell_outside_once(f);
 	return 0;
 }

@@ -167,3 +167,18 @@ uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process)
 	free(begin);
 	return most ? most : 1;
 }
+
+uint64_t stack_uses_locals(const struct stack_uses *s, const struct trace *t,
+			   const struct trace_residency *r, uint64_t bytes)
+{
+	const unsigned shift = page_shift(t);
+	uint64_t sum = 0, near = 0;
+
+	for (size_t i = 0; bytes && i < s->count; i++) {
+		const struct stack_of *x = &s->of[i];
+
+		if (!x->main && x->process == r->process && ran_at(x, r->head->ticks_before))
+			sum += resident_bytes(r, shift, x->high, x->high + bytes, &near);
+	}
+	return sum;
+}
