@@ -662,6 +662,37 @@ test_findings_name_who_leaks() {
 	expect_words out 'allocated by get (loses.c:2), called by loses (loses.c:4).'
 }
 
+# Findings about a wrapper of malloc that differ in who calls it are apart: each names its own caller.
+test_findings_name_each_caller_of_a_wrapper() {
+	cat >apart.c <<-'END'
+		#include <stdlib.h>
+		static char *get(size_t n) { char *p = malloc(n); *p = 1; return p; }
+		static char *load(int i) { return get(2000 + i); }
+		static int work(int i) { char *p = get(20); int c = *p + i; free(p); return c; }
+		static int lose(int i) { return *get(30 + i % 2); }
+		int main(void)
+		{
+			char *kept[1000];
+			int sum = 0;
+			for (int i = 0; i < 1000; i++)
+				kept[i] = load(i);
+			for (int i = 0; i < 20000; i++)
+				sum += i % 10 ? work(i) : lose(i);
+			for (int i = 0; i < 1000; i++)
+				free(kept[i]);
+			return sum == 1;
+		}
+	END
+	compile apart
+	report_of ./apart
+	expect_words out 'was allocated by get (apart.c:2), mostly called by load (apart.c:3).'
+	expect_words out '18,000 of the 21,000 blocks allocated by get (apart.c:2), called by work (apart.c:4).'
+	expect_words out '2,000 of the 21,000 blocks allocated by get (apart.c:2), called by lose (apart.c:5).'
+	run "$mprof" profile -o file -- ./apart
+	run "$mprof" report file
+	expect_words out 'allocated by get (apart.c:2), called by lose (apart.c:5).'
+}
+
 test_findings_sum_what_they_name() {
 	local all
 	two_lines

@@ -251,7 +251,7 @@ test_report_findings_of_stacks() {
 	expect_same 'what stayed' "$(json answer '.findings[] | select(.finding == "peak" and .function == "deep") | "\(.part) \(.left)"')" '5000 5000'
 	expect_same 'no more than ten' "$(json answer '.findings | length <= 10')" true
 	run "$mprof" report log
-	expect_words out '89 % of the peak (39.1 KiB in 40 blocks) was allocated by take (shop.c:6).'
+	expect_words out '89 % of the peak (39.1 KiB in 40 blocks) was allocated by take (shop.c:6), called by stock (shop.c:13).'
 	expect_text out '       mprof report callers take log'
 	expect_words out 'was allocated by deep (shop.c:24); 4.9 KiB of its blocks were never freed.'
 	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null

@@ -372,11 +372,18 @@ static void finding_item(struct item *x, const struct analysis *a)
 		put_text(&x->proof, STYLE_FAINT, WRITTEN(out, findings_proof(proposal, a, out)));
 }
 
+/* Is it the fault of another caller of the same function?  Only its own sentence names that. */
+static bool has_own_caller(const struct finding *f, const struct finding *of)
+{
+	return f->caller && (!of->caller || sym_order_functions(f->caller, of->caller));
+}
+
 /* Does an item about the same function take it? */
 static bool is_added(struct item *item, size_t n, const struct finding *f)
 {
 	for (struct item *x = item; x < item + n; x++) {
-		if (!x->finding || !findings_same_function(x->finding, f))
+		if (!x->finding || !findings_same_function(x->finding, f) ||
+		    has_own_caller(f, x->finding))
 			continue;
 		/* The peak of what was never freed is the same blocks. */
 		if (f->kind == FINDING_PEAK && x->finding->kind == FINDING_LEAK &&

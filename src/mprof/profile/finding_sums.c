@@ -357,8 +357,9 @@ static const struct sym_line *caller_of(const struct finding *f, struct finding_
 }
 
 /* If several functions call it, because the program wraps malloc in it, finds the one to which most
- * of the finding belongs; if that is such a wrapper, too, also the first one that is not.  Of a
- * leak, those whose blocks were freed are among them: they are not at fault. */
+ * of the finding belongs; if that is such a wrapper, too, also the first one that is not.  Those
+ * none of whose blocks the finding has, such as blocks that were freed, are among them: they are
+ * not at fault. */
 static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function)
 {
 	const struct sym_line *wrapper[WRAPPERS];
@@ -373,8 +374,7 @@ static void find_caller(struct finding *f, struct finding_sums *s, uint32_t func
 		    !sym_order_functions(wrapper[n], f->line))
 			break;
 		all_by_first |= all && !n;
-		if (all && (f->kind != FINDING_LEAK ||
-			    !has_other_caller(f, s, function, wrapper, n, wrapper[n])))
+		if (all && !has_other_caller(f, s, function, wrapper, n, wrapper[n]))
 			break;
 	}
 	f->caller = n ? wrapper[0] : NULL;
