@@ -1161,6 +1161,9 @@ END_OF_SOURCE
 	wait_for test -e ready
 	run "$mprof" report log
 	expect_words out 'It was still running when this was written'
+	expect_words out 'none of its 500 blocks was freed, though the last one came'
+	expect_words out 's ago.'
+	expect_no_text out 'before the end'
 	pkill -P $recorder
 	wait $recorder
 	run "$mprof" report log

@@ -171,9 +171,9 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->cut && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 	if (f->quiet_ns)
-		fprintf(out,
-			"; none of its %s was freed, though the last one came %s before the end",
-			format_many(f->calls, "block", "blocks").s, format_ns(f->quiet_ns).s);
+		fprintf(out, "; none of its %s was freed, though the last one came %s %s",
+			format_many(f->calls, "block", "blocks").s, format_ns(f->quiet_ns).s,
+			f->runs ? "ago" : "before the end");
 	if (f->growing_ns)
 		fprintf(out, "; this still grew %s before the end, and was freed only then",
 			format_ns(f->growing_ns).s);
