@@ -127,6 +127,62 @@ test_views_leaks() {
 	expect_text out '_start'
 }
 
+# Of blocks that were never freed, the oldest tells since when, not calls whose blocks were freed.
+test_views_leaks_since() {
+	cat >since.c <<'END'
+#include <stdlib.h>
+static char *request(int i) { char *p = malloc(1000 + i); *p = 1; return p; }
+static char *marker(void) { return malloc(77); }
+static char *early(void) { return malloc(55); }
+int main(void)
+{
+	char *e = early(), *m = NULL;
+	for (int i = 0; i < 1000; i++) {
+		char *p = request(i);
+		if (i == 700)
+			m = marker();
+		if (i != 900)
+			free(p);
+	}
+	return !e + !m;
+}
+END
+	compile since
+	run "$mprof" record -o log -- ./since
+	list leaks
+	expect_same 'since' "$(json answer '[.rows | sort_by(.evidence.since_ns)[] | .stack[-1].function] | join(" ")')" 'early marker request'
+	expect_same 'as old as its row' "$(json answer '.rows[] | select(.stack[-1].function == "early") | .evidence.since_ns == .first_ns')" true
+	expect_same 'by function' "$("$mprof" report leaks --json --by function log | jq -r '[.rows | sort_by(.evidence.since_ns)[] | .function] | join(" ")')" 'early marker request'
+}
+
+# A program that runs itself again: what it had before is no growth.
+test_views_leaks_after_exec() {
+	cat >again.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static char *keep(void) { char *p = malloc(1000); *p = 1; return p; }
+int main(int argc, char **argv)
+{
+	int sum = 0;
+	for (int i = 0; i < 64; i++) {
+		sum += *keep();
+		usleep(5000);
+	}
+	if (argc == 1)
+		execl("/proc/self/exe", argv[0], "again", (char *)NULL);
+	return sum == 1;
+}
+END
+	compile again
+	run "$mprof" record -o log -- ./again
+	list leaks
+	expect_same blocks "$(json answer '.rows[0] | "\(.stack[-1].function) \(.blocks.leaked) \(.evidence.kind)"')" 'keep 64 growing'
+	expect_same 'since the second' "$(json answer '.rows[0] | .evidence.since_ns - .first_ns > (.last_ns - .first_ns) / 4')" true
+	expect_same 'epochs' "$(json answer '.rows[0].live_by_epoch_bytes | "\(.[3]) \(.[15])"')" '0 64000'
+	run "$mprof" report log
+	expect_no_text out 'growing until'
+}
+
 # What GTK keeps of its theme, also in lists of GLib, when an object is made; not what the program loads.
 # One call, one block, one page: no command says "1 calls".
 test_views_of_one_call() {

@@ -724,6 +724,8 @@ static void expect_values(uint32_t stack, uint64_t peak)
 		} else {
 			want.live_calls++;
 			want.live_bytes += l->size;
+			if (!want.left_ticks || l->from < want.left_ticks)
+				want.left_ticks = l->from;
 		}
 		if (lived_at(l, peak)) {
 			want.peak_calls++;
@@ -747,6 +749,7 @@ static void expect_values(uint32_t stack, uint64_t peak)
 	ck_assert_uint_eq(v->freed_calls, want.freed_calls);
 	ck_assert_uint_eq(v->live_calls, want.live_calls);
 	ck_assert_uint_eq(v->live_bytes, want.live_bytes);
+	ck_assert_uint_eq(v->left_ticks, want.left_ticks);
 	ck_assert_uint_eq(v->lifetime_ns, want.lifetime_ns);
 	if (want.freed_calls) {
 		ck_assert_uint_eq(v->lifetime_min_ns, want.lifetime_min_ns);

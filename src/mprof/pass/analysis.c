@@ -619,6 +619,7 @@ static void add_epochs(struct sites *to, const struct sites *from)
 			continue;
 		sites_site(from, at - 1, &site);
 		memcpy(to->site[i].v.epoch_bytes, site.v.epoch_bytes, sizeof(site.v.epoch_bytes));
+		to->site[i].v.left_ticks = site.v.left_ticks;
 	}
 	hash_release(&index);
 }

@@ -35,8 +35,11 @@ struct site_values {
 #define FIGURE(member, unit, add, from, json, help) uint64_t member;
 #include "figures.def"
 	uint64_t first_ticks, last_ticks; /* of its calls */
+	/* When the oldest of its live blocks was allocated; 0 without any, and in a profile. */
+	uint64_t left_ticks;
 	/* Live bytes at the end of each epoch; blocks never freed count until their process ends,
-	 * which in the last epoch is the end of the run. */
+	 * which in the last epoch is the end of the run.  What exec discarded does not count: it
+	 * is neither freed nor left. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
 	/* Live bytes at sites.totals.past_ticks; 0 in a trace. */
 	uint64_t past_bytes[SITE_PASTS];

@@ -204,6 +204,7 @@ void site_accumulator_values(const struct site_accumulators *t,
 		.lifetime_min_ns = freed ? accumulator->lifetime_min_ns : 0,
 		.first_ticks = accumulator->last_ticks ? accumulator->first_ticks : 0,
 		.last_ticks = accumulator->last_ticks,
+		.left_ticks = rare->left_ticks,
 	};
 	set_boundaries(accumulator, rare, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
@@ -246,6 +247,8 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 	if (from->calls)
 		least(&to->first_ticks, called, from->first_ticks);
 	most(&to->last_ticks, from->last_ticks);
+	if (from->left_ticks)
+		least(&to->left_ticks, to->left_ticks, from->left_ticks);
 #define ADD_SUM(member)	 to->member += from->member;
 #define ADD_MOST(member) most(&to->member, from->member);
 #define ADD_LEAST_KNOWN(member) \

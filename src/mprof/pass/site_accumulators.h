@@ -50,6 +50,7 @@ struct accumulator_rare {
 	uint64_t rss_number; /* number of the time of greatest RSS that the others belong to */
 	uint64_t rss_calls, rss_bytes;
 	uint64_t exec_calls, exec_bytes;
+	uint64_t left_ticks;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
 #define RARE_OFTEN(member)
 #define RARE_MADE(member)

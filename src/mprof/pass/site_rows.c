@@ -30,6 +30,7 @@ static void make_small(struct site_values *v)
 	v->freed_bytes = v->bytes - v->live_bytes - v->freed_bytes;
 	v->lifetime_min_ns = v->lifetime_max_ns - v->lifetime_min_ns;
 	v->last_ticks -= v->first_ticks;
+	v->left_ticks = v->left_ticks ? v->left_ticks - v->first_ticks + 1 : 0;
 	for (unsigned i = SITE_EPOCHS - 1; i; i--)
 		v->epoch_bytes[i] = zigzag(v->epoch_bytes[i] - v->epoch_bytes[i - 1]);
 }
@@ -41,6 +42,7 @@ static void make_whole(struct site_values *v)
 	v->freed_bytes = v->bytes - v->live_bytes - v->freed_bytes;
 	v->lifetime_min_ns = v->lifetime_max_ns - v->lifetime_min_ns;
 	v->last_ticks += v->first_ticks;
+	v->left_ticks = v->left_ticks ? v->left_ticks + v->first_ticks - 1 : 0;
 	for (unsigned i = 1; i < SITE_EPOCHS; i++)
 		v->epoch_bytes[i] = v->epoch_bytes[i - 1] + unzigzag(v->epoch_bytes[i]);
 }

@@ -163,7 +163,7 @@ void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, ui
 	const struct work *k = s->work;
 	struct accumulator_rare *rare;
 
-	if (how != NEVER_FREED && began >= s->epoch_ticks[k->epoch])
+	if (how == GONE_WITH_EXEC || (how != NEVER_FREED && began >= s->epoch_ticks[k->epoch]))
 		return;
 	if (__builtin_expect(!accumulator->rare, 0)) {
 		add_first_epochs(s, accumulator, began, bytes, how);
@@ -186,6 +186,8 @@ void sites_add_remains(struct work *k, struct accumulator *accumulator, const st
 	} else {
 		rare->live_calls++;
 		rare->live_bytes += b->size;
+		if (!rare->left_ticks || b->start < rare->left_ticks)
+			rare->left_ticks = b->start;
 	}
 }
 

@@ -79,6 +79,20 @@ static enum leak_kind kind_of(const struct profile_group *g)
 	return leak_rises(live, &last) ? LEAK_STOPPED : LEAK_ONCE;
 }
 
+/* A queue that grows may have no block left of those that it began with.  Calls before its first
+ * epoch left nothing behind. */
+static uint64_t since_ticks(const struct profile_group *g, enum leak_kind kind, unsigned first,
+			    const uint64_t *epoch)
+{
+	const uint64_t call = g->leaked_first_ticks, left = g->v->left_ticks ?: call;
+
+	if (kind != LEAK_GROWING)
+		return left;
+	if (call >= epoch[first])
+		return call;
+	return left >= epoch[first] && left < epoch[first + 1] ? left : epoch[first];
+}
+
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak)
 {
 	const uint64_t *ticks = p->sites.epoch_ticks, *live = g->leaked_epochs;
@@ -86,12 +100,13 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 	const unsigned half = after_quarters(&s, 2);
 	uint64_t ns = walk_duration_ns(&p->walk, ticks[s.last + 1] - ticks[half + 1]);
 	const int64_t end = walk_ns(&p->walk, ticks[SITE_EPOCHS]);
+	const enum leak_kind kind = kind_of(g);
 	unsigned last;
 
 	leak_rises(live, &last);
 	*leak = (struct leak){
-		.kind = kind_of(g),
-		.since_ns = walk_ns(&p->walk, g->leaked_first_ticks),
+		.kind = kind,
+		.since_ns = walk_ns(&p->walk, since_ticks(g, kind, s.first, ticks)),
 		.grew_ns = walk_ns(&p->walk, ticks[last + 1]),
 	};
 	leak->age_ns = end > leak->since_ns ? (uint64_t)end - (uint64_t)leak->since_ns : 0;

@@ -25,9 +25,11 @@ enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
 struct leak {
 	enum leak_kind kind;
 	uint64_t bytes_per_s; /* rate of a growing group */
-	int64_t since_ns;     /* its first call, since the start of the run */
-	int64_t grew_ns;      /* the end of the last epoch in which it grew */
-	uint64_t age_ns;      /* from its first call to the end of the run */
+	/* Since the start of the run: when a growing group began to grow, else when the oldest
+	 * block that is left was allocated. */
+	int64_t since_ns;
+	int64_t grew_ns; /* the end of the last epoch in which it grew */
+	uint64_t age_ns; /* from then to the end of the run */
 };
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);

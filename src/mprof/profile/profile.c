@@ -242,6 +242,7 @@ static void find_leaks(struct profile *p, struct site *site)
 	x->bytes += v->live_bytes;
 	p->suppressed_calls += v->live_calls;
 	p->suppressed_bytes += v->live_bytes;
+	v->left_ticks = 0;
 }
 
 /* Does it pass?  Lines that are never shown make no difference; folded ones can be requested. */
