@@ -219,11 +219,11 @@ static bool is_of_rust(const char *function)
 /*
  * Is a function an allocator by its name, "alloc", "memalign", "strdup" and the like, or a class's
  * operator new? Many programs have their own, and no table could list them. Parameters and template
- * arguments do not count.
+ * arguments do not count, nor what a function is about, as in plan_allocations().
  */
 static bool sounds_like_allocator(const char *function)
 {
-	static const char new[] = "::operator new";
+	static const char new[] = "::operator new", noun[] = "allocation";
 	static const char *const words[] = { "alloc", "memalign", "memdup", "strdup", "strndup" };
 	const char *s = strstr(function, new);
 	size_t n;
@@ -238,7 +238,8 @@ static bool sounds_like_allocator(const char *function)
 		if (!strchr("ams", *s | ('a' - 'A')))
 			continue;
 		for (size_t i = 0; i < COUNT(words); i++)
-			if (n >= strlen(words[i]) && !strncasecmp(s, words[i], strlen(words[i])))
+			if (n >= strlen(words[i]) && !strncasecmp(s, words[i], strlen(words[i])) &&
+			    strncasecmp(s, noun, sizeof(noun) - 1) != 0)
 				return true;
 	}
 	return false;
