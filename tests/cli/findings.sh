@@ -638,6 +638,50 @@ test_findings_name_who_calls_all_lines() {
 	expect_words out 'mostly called by zeros (lines.c:10)'
 }
 
+# Batches: what is live at a time is high or low as chance will have it. A queue that grows has no
+# old block, and a leak has.
+test_findings_of_batches() {
+	cat >batches.c <<'END_OF_SOURCE'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define BATCH(n)                                                             \
+	static void batch##n(void)                                           \
+	{                                                                    \
+		static char *v[200];                                         \
+		static int k;                                                \
+		while (k >= 40 + n * 7)                                      \
+			for (; k; k--)                                       \
+				free(v[k - 1]);                              \
+		v[k++] = memset(malloc(1000), 1, 1000);                      \
+	}
+BATCH(0) BATCH(1) BATCH(2) BATCH(3) BATCH(4) BATCH(5) BATCH(6) BATCH(7) BATCH(8) BATCH(9)
+static char *queue[4000];
+static void enqueue(int i) { queue[i] = malloc(900); }
+static char *lost(int i) { return malloc(300 + i % 2); }
+int main(void)
+{
+	int from = 0;
+	for (int i = 0; i < 1500; i++) {
+		batch0(), batch1(), batch2(), batch3(), batch4(), batch5(), batch6(), batch7(), batch8(), batch9();
+		enqueue(i);
+		for (; from < i * 9 / 10; from++)
+			free(queue[from]);
+		*lost(i) = 1;
+		usleep(400);
+	}
+	raise(SIGKILL);
+}
+END_OF_SOURCE
+	compile batches
+	report_of ./batches
+	run "$mprof" report --json log
+	expect_same 'what grows' "$(json out '[.findings[] | select(.finding == "leak") | .function] | sort | join(" ")')" 'enqueue lost'
+	run "$mprof" report leaks --json --by function log
+	expect_same 'rows that grow' "$(json out '[.rows[] | select(.evidence.kind == "growing") | .function] | sort | join(" ")')" 'enqueue lost'
+}
+
 # Of several callers, only one may lose what it gets.
 test_findings_name_who_leaks() {
 	cat >loses.c <<-'END'

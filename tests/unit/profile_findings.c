@@ -309,6 +309,27 @@ START_TEST(growth_until_freed)
 }
 END_TEST
 
+/* A buffer that is filled and freed again and again was not freed only in the end. */
+START_TEST(growth_until_freed_of_batches)
+{
+	static struct analysis a;
+	struct sites sites = { .epoch_ticks = { 0 } };
+	struct site_values v = { .lifetime_max_ns = 700 };
+	unsigned i;
+
+	a.walk.ns_mult = 1ull << 32;
+	a.tree.end_ticks = 1600;
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		sites.epoch_ticks[i + 1] = 100 * (i + 1);
+		v.epoch_bytes[i] = i < 14 ? 1000 * i : 0;
+	}
+	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 200);
+	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, false), 0); /* too short a run */
+	v.lifetime_max_ns = 150;
+	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 0);
+}
+END_TEST
+
 /* A pool that is full, and changes a little with each request, has not grown since. */
 START_TEST(growth_by_more_than_a_hundredth)
 {
@@ -326,6 +347,38 @@ START_TEST(growth_by_more_than_a_hundredth)
 	ck_assert_uint_eq(last, 12);
 	ck_assert_uint_eq(leak_rises(once, &last), 0);
 	ck_assert_uint_eq(last, 3);
+}
+END_TEST
+
+/* A batch is as large as chance will have it at the end of an epoch; a queue has no old block. */
+START_TEST(growth_of_what_is_replaced)
+{
+	uint64_t ticks[SITE_EPOCHS + 1];
+	struct site_values batch = { .local_bytes = 2000 }, queue, leak;
+	unsigned i;
+
+	for (i = 0; i <= SITE_EPOCHS; i++)
+		ticks[i] = 100 * i;
+	for (i = 0; i < SITE_EPOCHS; i++)
+		batch.epoch_bytes[i] = 100 * (i + 1);
+	leak = queue = batch;
+	batch.left_ticks = queue.left_ticks = 1590;
+	queue.local_bytes = 1650;
+	ck_assert(leak_goes_on(batch.epoch_bytes));
+	ck_assert(leak_is_replaced(&batch, ticks)); /* there was more */
+	ck_assert(!leak_is_replaced(&queue, ticks));
+	queue.epoch_bytes[5] = 1200;
+	ck_assert(leak_is_replaced(&queue, ticks)); /* it falls */
+	for (i = 0; i < SITE_EPOCHS; i++)
+		queue.epoch_bytes[i] = 1400 + 10 * i;
+	ck_assert(leak_is_replaced(&queue, ticks)); /* a cache that is full */
+	leak.left_ticks = 1190;
+	ck_assert(!leak_is_replaced(&leak, ticks));
+	leak.left_ticks = 0; /* unknown */
+	ck_assert(!leak_is_replaced(&leak, ticks));
+	for (i = 0; i < 12; i++)
+		batch.epoch_bytes[i] = 0;
+	ck_assert(!leak_is_replaced(&batch, ticks)); /* too short a time */
 }
 END_TEST
 
@@ -541,7 +594,9 @@ Suite *profile_findings_suite(void)
 	tcase_add_loop_test(c, memory_retained_by_a_process_without_beginning, 0, 2);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
+	tcase_add_test(c, growth_of_what_is_replaced);
 	tcase_add_test(c, growth_until_freed);
+	tcase_add_test(c, growth_until_freed_of_batches);
 	tcase_add_test(c, growth_by_more_than_a_hundredth);
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, growth_of_a_trace);

@@ -8,6 +8,7 @@
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
 #include "../util/rank.h"
+#include "leaks.h"
 #include "paths.h"
 
 /* ---- by function ---- */
@@ -160,6 +161,22 @@ void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_
 			reachable_count(s->names->reachable, &site);
 			site_values_add(v, &site.v);
 		}
+}
+
+void finding_sums_curve(struct finding_sums *s, uint32_t function, uint64_t live[SITE_EPOCHS])
+{
+	struct site site;
+
+	memset(live, 0, SITE_EPOCHS * sizeof(*live));
+	for (EACH_SITE(s, function, i)) {
+		if (!s->part[i])
+			continue;
+		sites_site(s->sites, i, &site);
+		if (leak_is_replaced(&site.v, s->sites->epoch_ticks))
+			continue;
+		for (unsigned k = 0; k < SITE_EPOCHS; k++)
+			live[k] += site.v.epoch_bytes[k];
+	}
 }
 
 const struct growth_calls *finding_sums_calls(struct finding_sums *s)

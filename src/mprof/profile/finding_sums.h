@@ -52,6 +52,9 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind);
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top);
 /* After that: adds up all figures of the sites that have any of the figure. */
 void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_values *v);
+/* Sums live bytes at the end of each epoch, without stacks whose blocks are replaced
+ * (leak_is_replaced()). */
+void finding_sums_curve(struct finding_sums *s, uint32_t function, uint64_t live[SITE_EPOCHS]);
 /* When the sites made calls. */
 const struct growth_calls *finding_sums_calls(struct finding_sums *s);
 /* Likewise: fills in the line of the function with most, what is around it, and the stack with

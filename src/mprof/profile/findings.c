@@ -17,8 +17,6 @@
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
-/* A program that runs for less time builds something, uses it and ends: growth is normal there. */
-#define GROWTH_RUN_NS 3000000000u
 /* A leak that grows and has LEAK_BLOCKS, or this number of bytes, is a finding even if it is a
  * small part of the peak.  The largest functions are examined. */
 #define LEAK_GROWN	(64u << 10)
@@ -285,22 +283,13 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 	return walk_duration_ns(&a->walk, end - v.last_ticks);
 }
 
-/* Returns the time from the end of its growth to the end of the run.  A queue or a cache without a
- * limit is not among the blocks that were never freed, if the program, or the interpreter of a
- * script, frees them in the end. */
 static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uint32_t function,
 			   bool script)
 {
-	const uint64_t end = a->tree.end_ticks;
 	struct site_values v;
-	uint64_t ticks;
 
-	if (a->of_totals || a->walk.input.log_end ||
-	    (!script && walk_duration_ns(&a->walk, end - a->tree.start_ticks) < GROWTH_RUN_NS))
-		return 0;
 	finding_sums_values(s, function, &v);
-	ticks = growth_freed_ticks(s->sites, v.epoch_bytes);
-	return ticks && ticks < end ? walk_duration_ns(&a->walk, end - ticks) : 0;
+	return growth_freed_ns(a, s->sites, &v, script);
 }
 
 /* Most of very little is little. */
@@ -324,6 +313,9 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 		new->grew_ns = until ? walk_since_ns(&a->walk, until) : 0;
 		return;
 	}
+	new->ended_before =
+	    !tree_has_heir(&a->tree) && v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
+	finding_sums_curve(s, function, v.epoch_bytes);
 	new->growth = growth_of(&v, known);
 	new->unreachable = v.unreachable_calls;
 	if (!v.unreachable_calls)
@@ -338,8 +330,6 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 		new->since_ns = walk_since_ns(&a->walk, v.first_ticks);
 		new->grew_ns = walk_since_ns(&a->walk, v.last_ticks);
 	}
-	new->ended_before =
-	    !tree_has_heir(&a->tree) && v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
 /*

@@ -11,8 +11,11 @@
 #define BUSY_BLOCKS 16u /* the fewest that count as growth */
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b)  ((a) > (b) ? (a) : (b))
-#define SHORT_PART  8u			  /* of the live bytes */
-#define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
+#define SHORT_PART  8u /* of the live bytes */
+/* A program that runs for less time builds something, uses it and ends: growth is normal there. */
+#define GROWTH_RUN_NS 3000000000u
+#define GROWTH_AGE    8u /* part of the run: the least that the oldest block lives */
+#define UNTIL_PARTS   (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
 static bool lasted(const struct analysis *a, size_t process)
@@ -201,4 +204,18 @@ uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPO
 	for (i = 0; i <= most; i++)
 		live[i] = e[i];
 	return leak_goes_on(live) ? sites->epoch_ticks[most + 1] : 0;
+}
+
+uint64_t growth_freed_ns(const struct analysis *a, const struct sites *sites,
+			 const struct site_values *v, bool script)
+{
+	const uint64_t end = a->tree.end_ticks;
+	const uint64_t run = walk_duration_ns(&a->walk, end - a->tree.start_ticks);
+	uint64_t ticks;
+
+	if (a->of_totals || a->walk.input.log_end || (!script && run < GROWTH_RUN_NS) ||
+	    v->lifetime_max_ns < run / GROWTH_AGE)
+		return 0;
+	ticks = growth_freed_ticks(sites, v->epoch_bytes);
+	return ticks && ticks < end ? walk_duration_ns(&a->walk, end - ticks) : 0;
 }

@@ -51,3 +51,8 @@ uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, cons
  * grew, in ticks; else 0.
  */
 uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS]);
+/* Returns the time from the end of such growth to the end of the run; 0 without.  A queue or a
+ * cache without a limit is not among the blocks that were never freed, if the program, or the
+ * interpreter of a script, frees them in the end.  Blocks that never live long come and go. */
+uint64_t growth_freed_ns(const struct analysis *a, const struct sites *sites,
+			 const struct site_values *v, bool script);

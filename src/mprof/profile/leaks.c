@@ -29,6 +29,27 @@ static unsigned after_quarters(const struct span *s, unsigned quarters)
 	return s->first + (s->last + 1 - s->first) * quarters / 4 - 1;
 }
 
+/* Does it only rise, to nearly as much as there ever was, and a quarter of it in the second half?
+ */
+static bool rises_like_a_queue(const struct site_values *v, const struct span *s)
+{
+	const uint64_t *live = v->epoch_bytes, last = live[s->last];
+
+	for (unsigned i = s->first; i < s->last; i++)
+		if (live[i] > live[i + 1] + last / 16)
+			return false;
+	return last >= v->local_bytes / 10 * 9 && live[after_quarters(s, 2)] <= last / 4 * 3;
+}
+
+bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SITE_EPOCHS + 1])
+{
+	const struct span s = span_of(v->epoch_bytes);
+
+	return s.last + 1 - s.first >= LEAST &&
+	       v->left_ticks >= epoch_ticks[after_quarters(&s, 3) + 1] &&
+	       !rises_like_a_queue(v, &s);
+}
+
 /* Three late blocks of ten thousand are not growth. */
 static bool grew(uint64_t from, uint64_t to, uint64_t end)
 {

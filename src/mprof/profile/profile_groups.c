@@ -12,6 +12,7 @@
 #include "../pass/interner.h"
 #include "../util/alloc.h"
 #include "../util/rank.h"
+#include "leaks.h"
 #include "path_numbers.h"
 #include "paths.h"
 
@@ -158,14 +159,21 @@ static struct profile_sum *own_sum(struct profile *p, struct profile_group *g)
 	return &p->sum[g->sum - 1];
 }
 
-static void add_leak(struct profile_group *g, struct profile_sum *sum, const struct site_values *v)
+static const uint64_t *leaked_epochs(const struct profile *p, const struct site_values *v)
+{
+	return v->leaked_calls && !leak_is_replaced(v, p->sites.epoch_ticks) ? v->epoch_bytes
+									     : no_leaks;
+}
+
+static void add_leak(const struct profile *p, struct profile_group *g, struct profile_sum *sum,
+		     const struct site_values *v)
 {
 	if (!v->leaked_calls)
 		return;
 	if (!sum->v.leaked_calls || v->first_ticks < g->leaked_first_ticks)
 		g->leaked_first_ticks = v->first_ticks;
 	for (size_t k = 0; k < SITE_EPOCHS; k++)
-		sum->leaked_epochs[k] += v->epoch_bytes[k];
+		sum->leaked_epochs[k] += leaked_epochs(p, v)[k];
 }
 
 static const struct sym_line *through(struct profile *p, uint32_t stack)
@@ -187,14 +195,14 @@ static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 		g->stack = site->key;
 		g->part = site->part;
 		g->v = &site->v;
-		g->leaked_epochs = site->v.leaked_calls ? site->v.epoch_bytes : no_leaks;
+		g->leaked_epochs = leaked_epochs(p, &site->v);
 		g->leaked_first_ticks = site->v.leaked_calls ? site->v.first_ticks : 0;
 		return;
 	}
 	if (p->by == PROFILE_BY_STACK && !g->throughs)
 		g->throughs = sym_order_functions(through(p, g->stack), through(p, site->key));
 	sum = own_sum(p, g);
-	add_leak(g, sum, &site->v);
+	add_leak(p, g, sum, &site->v);
 	site_values_add(&sum->v, &site->v);
 }
 
