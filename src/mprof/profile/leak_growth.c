@@ -15,6 +15,7 @@
 /* A program that runs for less time builds something, uses it and ends: growth is normal there. */
 #define GROWTH_RUN_NS 3000000000u
 #define GROWTH_AGE    8u /* part of the run: the least that the oldest block lives */
+#define MOST_OF_MEAN  2.5
 #define UNTIL_PARTS   (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
@@ -85,6 +86,29 @@ static uint64_t rose_until(const struct sites *s, uint64_t most, uint64_t end)
 	return until < end ? until : end;
 }
 
+/*
+ * Do blocks that are freed after a while explain how many are live?  Their mean number is the sum
+ * of their lifetimes, divided by the time, and a batch that is filled and freed again and again has
+ * at most twice as many, or a bit more, as the last one is not in the sum.  Then only a steady rise
+ * from the start is growth, as that of a queue.
+ */
+static bool is_replaced(const struct analysis *a, const struct site_values *v)
+{
+	const uint64_t start = a->tree.start_ticks, now = v->live_bytes;
+	const uint64_t run = a->whole.totals.active_ticks - start;
+	const double mean = (double)v->lifetime_ns / (double)(walk_duration_ns(&a->walk, run) + 1);
+
+	if (!v->freed_calls || (double)v->live_calls > MOST_OF_MEAN * mean)
+		return false;
+	for (unsigned i = 0; i < SITE_PASTS; i++) {
+		const double part = (double)(a->whole.totals.past_ticks[i] - start) / (double)run;
+
+		if (fabs((double)v->past_bytes[i] - part * (double)now) > (double)now / 8)
+			return true;
+	}
+	return now < v->local_bytes / 10 * 9;
+}
+
 enum finding_growth growth_of_totals(const struct analysis *a, const struct site_values *v,
 				     uint64_t *until_ticks)
 {
@@ -105,7 +129,7 @@ enum finding_growth growth_of_totals(const struct analysis *a, const struct site
 		*until_ticks = at[0];
 		return GROWTH_EARLY;
 	}
-	if (then < first + noise || now < v->local_bytes / 4 * 3)
+	if (then < first + noise || now < v->local_bytes / 4 * 3 || is_replaced(a, v))
 		return GROWTH_OTHER;
 	/* The later time may be too short to show it: then most must have grown in the earlier, and
 	 * not in its first half only, like what a server loads before it waits for hours. */
