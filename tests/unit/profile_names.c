@@ -438,6 +438,56 @@ START_TEST(lines_that_allocate)
 }
 END_TEST
 
+/* Returns the number of lines up to the next one outward from line i that is of the program and, if
+ * line i is, of another function. */
+static uint32_t next_of(struct profile_paths *t, const struct profile_path *path, size_t i)
+{
+	const bool of_program = paths_part_of(t, path->frame[i], path->line[i]) == PATHS_PROGRAM;
+	size_t k = i;
+
+	while (k && (paths_part_of(t, path->frame[k - 1], path->line[k - 1]) != PATHS_PROGRAM ||
+		     (of_program && !sym_order_functions(path->line[k - 1], path->line[i]))))
+		k--;
+	return (uint32_t)k;
+}
+
+/* The next function of the program outward is known for each line of a path, whichever path was
+ * built before, and also of a recursion. */
+START_TEST(next_functions_outward)
+{
+	static const char *const rewrite[] = { "s/0x[2456]$/0x4/", "s/^.*0x3$/malloc/", NULL };
+	struct stack_frame frame[PATH_FRAMES];
+	struct stack_node node[PATH_NODES];
+	const struct stacks stacks = make_stacks(frame, node);
+	const struct profile_path *path;
+	struct profile_paths t;
+	struct error err;
+	struct sym *sym;
+	uint32_t seed = 1, stack, far = 0;
+
+	ck_assert_int_eq(sym_open(&sym, &stacks, &(struct sym_options){ .rewrite = rewrite }, &err),
+			 0);
+	paths_init(&t, &stacks, sym, &(struct paths_options){ .wrappers = false });
+	for (uint32_t i = 0; i < 20 * PATH_NODES; i++) {
+		const uint32_t *next;
+		size_t n;
+
+		seed = seed * 1103515245 + 12345;
+		stack = (seed >> 16) % PATH_NODES;
+		path = paths_look(&t, stack);
+		n = i % 3 ? path->asked : path->asked / 2;
+		next = paths_next(&t, n);
+		for (size_t k = 0; k < n; k++) {
+			ck_assert_uint_eq(next[k], next_of(&t, path, k));
+			far += next[k] && next[k] + 2 < k;
+		}
+	}
+	ck_assert_uint_gt(far, 1000);
+	paths_release(&t);
+	sym_close(sym);
+}
+END_TEST
+
 /* As LeakSanitizer's TemplateMatch has it. */
 START_TEST(patterns)
 {
@@ -668,6 +718,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, paths_in_any_order);
 	tcase_add_test(c, numbers_of_paths);
 	tcase_add_test(c, lines_that_allocate);
+	tcase_add_test(c, next_functions_outward);
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);
 	tcase_add_test(c, suppressions_of_a_file);

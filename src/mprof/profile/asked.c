@@ -288,12 +288,13 @@ size_t profile_callers(struct profile *p, uint32_t stack, const struct sym_line 
 		       const struct sym_line **caller, size_t most)
 {
 	const struct profile_path *path = paths_look(p->paths, stack);
+	const uint32_t *next = paths_next(p->paths, path->asked);
 	const struct sym_line *line;
 	size_t n = 0;
 
-	for (size_t k = path->asked; k-- && n < most;) {
-		line = path->line[k];
-		if (paths_part_of(p->paths, path->frame[k], line) != PATHS_PROGRAM ||
+	for (size_t k = path->asked; k && n < most; k = next[k - 1]) {
+		line = path->line[k - 1];
+		if (paths_part_of(p->paths, path->frame[k - 1], line) != PATHS_PROGRAM ||
 		    !sym_order_functions(line, callee))
 			continue;
 		if (!line->known || !strcmp(line->function, line->script ? "<module>" : "main"))

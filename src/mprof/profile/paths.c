@@ -327,10 +327,30 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	if (!t->stacks)
 		return path;
 	n = list_frames(t, stack);
+	s->nexts = s->nexts < path->count ? s->nexts : path->count;
 	while (n && add_frame(t, &s->list[n - 1]))
 		n--;
 	fold(t, path, stack);
 	return path;
+}
+
+const uint32_t *paths_next(struct profile_paths *t, size_t n)
+{
+	struct path_scratch *s = &t->scratch;
+	const struct profile_path *path = &s->path;
+
+	GROW(s->next, n, s->next_room);
+	for (size_t i = s->nexts; i < n; i++) {
+		const bool by_program = i && part_of(t, path, i - 1) == PATHS_PROGRAM;
+		uint32_t to = by_program ? (uint32_t)i : i ? s->next[i - 1] : 0;
+
+		if (to && part_of(t, path, i) == PATHS_PROGRAM &&
+		    !sym_order_functions(path->line[to - 1], path->line[i]))
+			to = s->next[to - 1];
+		s->next[i] = to;
+	}
+	s->nexts = s->nexts < n ? n : s->nexts;
+	return s->next;
 }
 
 /* ---- keeping ---- */
@@ -580,5 +600,6 @@ void paths_release(struct profile_paths *t)
 	free(t->scratch.list);
 	free(t->scratch.at);
 	free(t->scratch.step);
+	free(t->scratch.next);
 	*t = (struct profile_paths){ .stacks = NULL };
 }

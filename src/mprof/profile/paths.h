@@ -33,6 +33,10 @@ struct path_scratch {
 	struct path_step *step; /* steps of the path, outermost first */
 	size_t steps, step_room;
 	uint32_t *at; /* by node: its step, plus 1, if that still has this node */
+	/* By line: the number of lines up to the next one outward of another function of the
+	 * program, or 0; of the first `nexts` lines. */
+	uint32_t *next;
+	size_t nexts, next_room;
 };
 
 enum path_mark {
@@ -113,6 +117,12 @@ static inline bool paths_is_mark(const struct stacks *s, uint32_t frame)
 bool paths_surrounds(struct profile_paths *t, uint32_t frame, bool *in_script);
 /* Returns the path of a stack, valid until the next call. */
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
+/*
+ * Returns of the first n lines of the latest path that paths_look() returned, for each, the number
+ * of lines up to the next one outward that is of the program and, if the line itself is, of another
+ * function; or 0.  A recursion is one step.  Valid until the next call of either.
+ */
+const uint32_t *paths_next(struct profile_paths *t, size_t n);
 /* Returns a path that stays valid. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 /* Does a line of it, but for those that start the program, match each of --function, --file and
