@@ -63,16 +63,31 @@ static void add_to(uint64_t *to, const uint64_t *v)
 		to[k] += v[k];
 }
 
+/* Returns the line's entry, NULL if its file does not match.  In the stacks of a recursion, a line
+ * occurs thousands of times. */
+static struct source_line *entry_of(struct sources *s, const struct sym_line *l,
+				    const char *pattern)
+{
+	uint64_t *known = hash_at(&s->entry_of, (uintptr_t)l);
+	size_t file;
+
+	if (!*known) {
+		file = *l->file ? file_of(s, l->file, pattern) : 0;
+		*known = file ? (uint64_t)(line_of(s, file - 1, l) - s->line) + 2 : 1;
+	}
+	return *known > 1 ? &s->line[*known - 2] : NULL;
+}
+
 /* Adds one line of the path of a site; `own`: it is the innermost. */
 static void add_line(struct sources *s, const struct sym_line *l, const char *pattern, size_t site,
 		     bool own, const uint64_t *v)
 {
-	size_t file = *l->file ? file_of(s, l->file, pattern) : 0;
-	struct source_line *line;
+	struct source_line *line = entry_of(s, l, pattern);
+	size_t file;
 
-	if (!file)
+	if (!line)
 		return;
-	line = line_of(s, file - 1, l);
+	file = line->file + 1;
 	if (line->last != site + 1) {
 		line->last = site + 1;
 		line->sites++;
@@ -132,6 +147,7 @@ void sources_release(struct sources *s)
 {
 	interner_release(&s->paths);
 	interner_release(&s->places);
+	hash_release(&s->entry_of);
 	free(s->file_of);
 	free(s->file);
 	free(s->line);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "../pass/interner.h"
+#include "../util/hash.h"
 #include "profile.h"
 
 struct source_line {
@@ -35,6 +36,7 @@ struct sources {
 	struct interner paths, places; /* private */
 	size_t *file_of;	       /* by id of paths: index + 1, 0 if it does not match */
 	size_t file_of_room;
+	struct hash entry_of; /* line -> index + 2 of its entry, 1 if its file does not match */
 };
 
 /*
