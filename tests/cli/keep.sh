@@ -305,7 +305,7 @@ test_keep_read_only() {
 	nobody_can_run || return 0
 	run $nobody "$mprof" record -o closed/log -- touch started
 	expect_status 2
-	expect_text err 'Permission denied'
+	expect_text err 'you have no permission to create a file in'
 	mkdir -m 1777 sticky
 	cp log sticky/log
 	chmod 644 sticky/log

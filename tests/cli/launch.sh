@@ -253,9 +253,32 @@ END
 test_directory_without_permission() {
 	nobody_can_run || return 0
 	mkdir -m 755 closed
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" record -o closed/log -- true
+	local nobody='setpriv --reuid 65534 --regid 65534 --clear-groups' of=a
+	local wrong="you have no permission to create a file in '$PWD/closed'; choose another directory"
+	run $nobody "$mprof" record -o closed/log -- true
 	expect_status 2
-	expect_text err 'Permission denied'
+	expect_same 'record' "$(cat err)" "mprof: cannot write 'closed/log': $wrong"
+	"$mprof" record -q -o a.log -- ls >list
+	chmod 644 a.log
+	cd closed || return
+	for of in 'record -- true' 'profile -- true' 'report --html x ../a.log' 'export --to folded -o x --value calls ../a.log' \
+		'sort -o x ../a.log' 'image ../a.log' 'movie ../a.log'; do
+		$nobody "$mprof" $of 2>../err
+		expect_same "$of" "$(sed "s/'[^']*'/FILE/" ../err)" "mprof: cannot write FILE: $wrong"
+	done
+}
+
+test_directory_that_was_removed() {
+	local of
+	"$mprof" record -q -o a.log -- true
+	mkdir gone
+	cd gone || return
+	rmdir ../gone
+	for of in 'record -- true' 'profile -- true' "report --html x $top/$name/a.log" "image $top/$name/a.log"; do
+		"$mprof" $of >>"$top/$name/out" 2>"$top/$name/err"
+		expect_same "$of" "$(sed "s/'[^']*'/FILE/" "$top/$name/err")" \
+			'mprof: cannot write FILE: the current directory was removed; change to another one'
+	done
 }
 
 test_two_runs_on_one_log() {

@@ -174,6 +174,14 @@ test_options_as_values() {
 	expect_refused "--sample takes its value after '=': write --sample=64K" profile --sample 64K -- true
 	expect_refused "invalid --stop-at '': expected a regular expression" export --to folded --stop-at '' log
 	run "$mprof" export --to folded -o-q log
+	local like='mprof report: --html takes the name of the page, before that of the trace; for example: mprof report --html report.html'
+	run "$mprof" report --html log
+	expect_status 2
+	expect_same 'a page in place of the trace' "$(cat err)" "$like log"
+	(mkdir empty && cd empty && "$mprof" report --html ../log; rmdir ../empty) 2>err
+	expect_same 'the same elsewhere' "$(cat err)" "$like ../log"
+	run "$mprof" report --html $$
+	expect_same 'a process in place of the trace' "$(cat err)" "$like $$"
 	run "$mprof" report --html=--json log
 	run "$mprof" report leaks --function -q log
 	expect_text err "no stack in 'log' goes through a function '-q'"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../export/exports.h"
 #include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../util/pager.h"
@@ -94,6 +95,12 @@ static bool is_log(const char *word)
 /* Takes the newest trace here, if none was named. */
 static int take_newest(struct options *o, const struct view *v, struct error *err)
 {
+	if (o->html.path &&
+	    (export_file_look(o->html.path, NULL) == -EEXIST || running_is_pid(o->html.path)))
+		return fail(err, -EINVAL,
+			    "--html takes the name of the page, before that of the trace; for "
+			    "example: mprof report --html report.html %s",
+			    o->html.path);
 	o->newest = export_newest();
 	if (!o->newest)
 		return fail(err, -EINVAL,

@@ -40,7 +40,7 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	if (ret)
 		return ret;
 	w->fd = new_file_open(&w->file, path);
-	return w->fd < 0 ? fail(err, w->fd, "cannot write '%s': %s", path, strerror(-w->fd)) : 0;
+	return w->fd < 0 ? fail_to_make(err, w->fd, path, path) : 0;
 }
 
 int writer_open(struct writer *w, const char *path, int fd, bool sites, struct error *err)

@@ -89,7 +89,7 @@ static int open_beside(struct export_file *f, struct error *err)
 	fd = new_file_open(&f->file, f->target);
 	if (fd < 0) {
 		directories_remove(f->target, f->first);
-		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
+		return fail_to_make(err, fd, f->target, f->target);
 	}
 	mask = umask(0);
 	umask(mask);

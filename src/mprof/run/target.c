@@ -42,7 +42,9 @@ static char *directory_of(const char *path, const char *slash, struct error *err
 		}
 		real = realpath(directory, NULL);
 	}
-	if (!real)
+	if (!real && errno == ENOENT)
+		fail_to_make(err, -errno, path, path);
+	else if (!real)
 		fail(err, -errno, "cannot write '%s': directory '%s': %s", path, directory,
 		     strerror(errno));
 	free(directory);
@@ -185,7 +187,7 @@ int target_try(const char *path, const char *shown, struct error *err)
 
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
-		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
+		code = fail_to_make(err, -errno, path, shown);
 	} else {
 		why = why_unmapped(fd);
 		if (close(fd) | unlink(name))

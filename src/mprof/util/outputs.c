@@ -31,6 +31,37 @@ int directories_make(const char *path, size_t *first, struct error *err)
 	return ret;
 }
 
+int fail_to_make(struct error *err, int code, const char *path, const char *shown)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = slash ? must_strndup(path, slash == path ? 1 : (size_t)(slash - path))
+				: must_strdup(".");
+	char *real = realpath(directory, NULL);
+	const char *in = real ? real : directory;
+
+	if (code == -ENOENT && !real && !strcmp(directory, "."))
+		fail(err, code,
+		     "cannot write '%s': the current directory was removed; change to another one",
+		     shown);
+	else if (code == -ENOENT && !real)
+		fail(err, code, "cannot write '%s': there is no directory '%s'", shown, directory);
+	else if (code == -EACCES)
+		fail(err, code,
+		     "cannot write '%s': you have no permission to create a file in '%s'; choose "
+		     "another directory",
+		     shown, in);
+	else if (code == -EROFS)
+		fail(err, code,
+		     "cannot write '%s': the file system of '%s' is read-only; choose another "
+		     "directory",
+		     shown, in);
+	else
+		fail(err, code, "cannot write '%s': %s", shown, strerror(-code));
+	free(real);
+	free(directory);
+	return code;
+}
+
 void directories_remove(const char *path, size_t first)
 {
 	char *copy = must_strdup(path), *slash;
