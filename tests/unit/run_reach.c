@@ -3,6 +3,8 @@
 #include "suites.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/examine.h"
+#include "run/inject.h"
+#include "run/process.h"
 #include "run/reach.h"
 
 #define BLOCKS_MOST 600u
@@ -248,6 +253,36 @@ START_TEST(process_ends)
 }
 END_TEST
 
+/* A process that ends while it is about to be stopped: no error of the system is named. */
+START_TEST(process_has_ended)
+{
+	const pid_t pid = fork();
+	const struct inject_place place = { .system_call = (uintptr_t)syscall };
+	struct examine x = { .of.pid = (uint32_t)pid };
+	struct process_memory m;
+	struct inject *in;
+	struct stopped s;
+	struct error err;
+	char text[64];
+	siginfo_t info;
+
+	if (!pid)
+		_exit(0);
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(process_memory(pid, &m), 0);
+	x.of.start_time = m.start_time;
+	ck_assert_int_lt(examine_stop(&x, &s, &err), 0);
+	ck_assert_str_eq(err.text, "it had ended");
+	ck_assert_int_lt(inject_begin(&in, pid, &place, &err), 0);
+	snprintf(text, sizeof(text), "cannot read the memory of process %d: it has ended",
+		 (int)pid);
+#ifdef __x86_64__
+	ck_assert_str_eq(err.text, text);
+#endif
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* ---- random graphs, against a model ---- */
 
 static bool model[BLOCKS_MOST];
@@ -313,6 +348,7 @@ Suite *run_reach_suite(void)
 	tcase_add_test(c, large);
 	tcase_add_test(c, none);
 	tcase_add_test(c, process_ends);
+	tcase_add_test(c, process_has_ended);
 	tcase_add_loop_test(c, random_graphs, 0, 20);
 	suite_add_tcase(s, c);
 	return s;

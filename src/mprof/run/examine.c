@@ -294,7 +294,7 @@ int examine_stopped(const struct examine *x, struct trace *t, const struct stopp
 	if (!ret) {
 		ret = examine_blocks(x, t, &b, s);
 		if (ret)
-			fail(err, ret, "cannot read its memory: %s", strerror(-ret));
+			fail(err, ret, "cannot read its memory: %s", error_of_process(-ret));
 	}
 	pass_release(&last_blocks_pass, &b);
 	trace_choose_processes(t, NULL, 0);
@@ -315,6 +315,8 @@ int examine_stop(const struct examine *x, struct stopped *s, struct error *err)
 		return fail(
 		    err, ret,
 		    "mprof may not stop it: a debugger traces it, or it has other privileges");
+	if (ret == -ESRCH)
+		return fail(err, ret, "it had ended");
 	if (ret == -ETIMEDOUT)
 		return fail(err, ret,
 			    "one of its threads did not stop, as while it waits for a disk");

@@ -334,9 +334,10 @@ static int refused(const struct inject *in, pid_t tid, int ret, struct error *er
 	if (tracer && tracer != getpid())
 		return inject_traced(pid, tracer, err);
 	file_head(scope, &value, 1);
-	return fail(err, ret, "cannot attach to process %d: %s%s", (int)pid, strerror(-ret),
-		    value == '0' ? ""
-				 : "; run mprof as root, or allow it in kernel.yama.ptrace_scope");
+	return fail(err, ret, "cannot attach to process %d: %s%s", (int)pid, error_of_process(-ret),
+		    value == '0' || ret == -ESRCH
+			? ""
+			: "; run mprof as root, or allow it in kernel.yama.ptrace_scope");
 }
 
 static int find_thread(struct inject *in, const char *allocator, struct error *err)
@@ -470,8 +471,10 @@ int inject_call(struct inject *in, uint64_t at, uint64_t first, uint64_t second,
 	r.rsi = second;
 	r.rax = 0;
 	r.rsp = (in->strings & ~15ull) - 128 - 8; /* as after a call: 8 below a multiple of 16 */
+	errno = EFAULT;
 	if (!write_memory(in->pid, r.rsp, &nowhere, sizeof(nowhere)))
-		return fail(err, -EFAULT, "cannot write to the memory of process %d", (int)in->pid);
+		return fail(err, -errno, "cannot write to the memory of process %d: %s",
+			    (int)in->pid, error_of_process(errno));
 	ret = run_until(in, &r, PTRACE_CONT, SIGSEGV);
 	*result = r.rax;
 	if (ret == -ESRCH)
@@ -492,8 +495,9 @@ static int find_instruction(struct inject *in, uint64_t function)
 {
 	uint8_t code[CODE_BYTES];
 
+	errno = EFAULT; /* of a part that can be read */
 	if (!read_memory(in->pid, function, code, sizeof(code)))
-		return -EFAULT;
+		return -errno;
 	for (size_t i = 0; i + 1 < sizeof(code); i++)
 		if (code[i] == 0x0f && code[i + 1] == 0x05) {
 			in->syscall = function + i;
@@ -530,7 +534,7 @@ int inject_begin(struct inject **out, pid_t pid, const struct inject_place *plac
 	ret = find_instruction(in, place->system_call);
 	if (ret)
 		ret = fail(err, ret, "cannot read the memory of process %d: %s", (int)pid,
-			   strerror(-ret));
+			   error_of_process(-ret));
 	if (!ret)
 		ret = find_thread(in, place->allocator, err);
 	if (ret) {
@@ -539,7 +543,8 @@ int inject_begin(struct inject **out, pid_t pid, const struct inject_place *plac
 	}
 	ret = take_room(in);
 	if (ret) {
-		fail(err, ret, "process %d could not map memory: %s", (int)pid, strerror(-ret));
+		fail(err, ret, "process %d could not map memory: %s", (int)pid,
+		     error_of_process(-ret));
 		inject_end(in);
 		return ret;
 	}

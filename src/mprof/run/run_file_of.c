@@ -93,7 +93,8 @@ int run_cannot_examine(pid_t pid, int why, struct error *err)
 			    "itself (PR_SET_DUMPABLE); run mprof %s",
 			    (int)pid, user ? "as root" : "with the capability CAP_SYS_PTRACE");
 	if (why != EACCES || !user_of(pid, &user))
-		return fail(err, -why, "cannot examine process %d: %s", (int)pid, strerror(why));
+		return fail(err, -why, "cannot examine process %d: %s", (int)pid,
+			    error_of_process(why));
 	known = getpwuid(user);
 	snprintf(name, sizeof(name), known ? "%s" : "%.0s%u", known ? known->pw_name : "", user);
 	return fail(err, -why,

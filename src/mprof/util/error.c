@@ -5,8 +5,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "memory.h"
+
+const char *error_of_process(int error)
+{
+	return error == ESRCH ? "it has ended" : strerror(error);
+}
 
 int fail(struct error *err, int code, const char *format, ...)
 {

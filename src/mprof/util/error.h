@@ -12,6 +12,9 @@ struct error {
 	char text[512]; /* NUL-terminated, truncated if longer */
 };
 
+/* Returns strerror(error) of something done to another process; that it has ended is no error of
+ * the system. */
+const char *error_of_process(int error);
 /* Fills err (may be NULL) and returns code, so that `return fail(...)` reads well. */
 int fail(struct error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
