@@ -535,6 +535,38 @@ test_names_of_generated_code() {
 	xargs rm -f <maps
 }
 
+# mprof was killed, so the names are still in the map; then another process got the PID.
+test_names_of_generated_code_of_a_reused_pid() {
+	local killed other of
+	[ "$(uname -m)" = x86_64 ] || return 0
+	jit_source >jit.c
+	cc -g -O1 -fno-omit-frame-pointer -o jit jit.c || bad 'jit.c does not compile'
+	"$mprof" record -q -o log -- sh -c './jit js; echo $$ >ready; exec sleep 1000' 2>err &
+	killed=$!
+	wait_for test -s ready
+	kill -9 $killed
+	wait $killed 2>/dev/null
+	run "$mprof" report peak log
+	expect_text out 'work (app.js:7)'
+	sleep 1000 &
+	other=$!
+	of=$(sed 's/.*-//; s/[.]map//' maps)
+	mv "$(cat maps)" "/tmp/perf-$other.map"
+	perl -e 'open(F, "+<", "log"); binmode F; read(F, $h, 16); $size = unpack("x12 V", $h);
+		seek(F, 0, 0); read(F, $h, $size);
+		for ($i = $size - 896 * 64; $i < $size; $i += 64) {
+			next if unpack("x4 V", substr($h, $i, 64)) != $ARGV[0];
+			seek(F, $i + 4, 0); print F pack("V", $ARGV[1]);
+		}' "$of" "$other"
+	run "$mprof" report peak log
+	expect_no_text out 'work (app.js:7)'
+	expect_text out 'main (jit.c:'
+	kill "$other" "$(cat ready)"
+	run "$mprof" report peak log
+	expect_text out 'work (app.js:7)'
+	rm -f "/tmp/perf-$other.map"
+}
+
 # One file may be several programs: each has the name it was run by, from any directory.
 # Two parts of a program, each compiled in its own directory, have a file of the same relative path.
 test_names_of_relative_files() {

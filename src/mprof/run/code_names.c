@@ -14,6 +14,7 @@
 #include "../trace/trace.h"
 #include "../util/file_head.h"
 #include "../util/order.h"
+#include "process.h"
 
 #define PATH_ROOM  64u
 #define LINE_MOST  1024u       /* bytes; a longer name is cut */
@@ -261,6 +262,14 @@ static void give_names(struct frames *f, struct trace *t)
 		}
 }
 
+/* Has another process this PID now, since mprof was killed?  A map of that name may be its. */
+static bool is_reused(const struct mprof_process_entry *e)
+{
+	struct process_memory m;
+
+	return !process_memory(e->pid, &m) && m.start_time != e->start_time;
+}
+
 void code_names_read(struct trace *t)
 {
 	const struct mprof_file_header *h = trace_header(t);
@@ -278,7 +287,8 @@ void code_names_read(struct trace *t)
 			continue;
 		if (!f.of)
 			take_frames(&f, t);
-		read_map(&f, map);
+		if (!is_reused(e))
+			read_map(&f, map);
 		fclose(map);
 		give_names(&f, t);
 	}

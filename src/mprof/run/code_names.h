@@ -20,7 +20,8 @@ enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
  * frames have no names. */
 void code_names_add(const char *path);
 /* Adds the names to a trace that was just opened, but not to its file, while it is recorded, or if
- * mprof was killed before it could write them.  To others it adds nothing. */
+ * mprof was killed before it could write them, unless another process has the PID now.  To others
+ * it adds nothing. */
 void code_names_read(struct trace *t);
 /* As code_names_add() when the run has ended: removes the maps that libmprof_python.so wrote.
  * python: also look for functions of scripts; without it the result says nothing. */
