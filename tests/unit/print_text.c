@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "print/figures.h"
 #include "print/json.h"
 #include "print/paragraph.h"
 #include "print/print_table.h"
@@ -46,6 +47,19 @@ START_TEST(durations)
 	ck_assert_str_eq(format_ns(12345).s, "12.3 us");
 	ck_assert_str_eq(format_ns(999999).s, "1.00 ms");
 	ck_assert_str_eq(format_ns(61000000000).s, "61.0 s");
+}
+END_TEST
+
+START_TEST(ranges)
+{
+	struct estimate_range range = { 5000000, 6000000 };
+
+	ck_assert_str_eq(figures_between(VALUE_TOTAL, &range).s, "4.8 MiB to 5.7 MiB");
+	range.high = 5000001;
+	ck_assert_str_eq(figures_between(VALUE_TOTAL, &range).s, "4.8 MiB");
+	ck_assert_str_eq(figures_between(VALUE_CALLS, &range).s, "5,000,000 to 5,000,001");
+	range.high = UINT64_MAX;
+	ck_assert_str_eq(figures_between(VALUE_TOTAL, &range).s, "range not known");
 }
 END_TEST
 
@@ -337,6 +351,7 @@ Suite *print_text_suite(void)
 	tcase_add_test(c, dates_are_utc);
 	tcase_add_test(c, bytes);
 	tcase_add_test(c, durations);
+	tcase_add_test(c, ranges);
 	tcase_add_test(c, shares);
 	tcase_add_test(c, commands);
 	tcase_add_test(c, ends);

@@ -34,6 +34,8 @@ struct text figures_between(enum profile_value value, const struct estimate_rang
 	const struct text low = figures_text(value, range->low);
 	const struct text high = figures_text(value, range->high);
 
+	if (range->high != UINT64_MAX && !strcmp(low.s, high.s))
+		return low;
 	if (range->high != UINT64_MAX)
 		snprintf(t.s, sizeof(t.s), "%.28s to %.28s", low.s, high.s);
 	return t;

@@ -21,7 +21,8 @@ void figures_estimate(const struct profile *p, FILE *out);
 void figures_nothing(const struct profile *p, FILE *out);
 /* The mean distance between samples; a range for merged profiles with different ones. */
 struct text figures_period(const struct sites *s);
-/* Returns the 95 % confidence interval of an estimate: "1.2 MiB to 1.9 MiB". */
+/* Returns the 95 % confidence interval of an estimate: "1.2 MiB to 1.9 MiB", or once what both ends
+ * are when rounded: "1.2 MiB". */
 struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n);
 /* Returns the text of such an interval; an end of UINT64_MAX is unknown. */
 struct text figures_between(enum profile_value value, const struct estimate_range *range);

@@ -124,11 +124,12 @@ static void print_about(const struct flat_view *f, const struct view_request *r,
 		.indent = 8,
 		.width = terminal_width() - columns,
 	};
+	const uint64_t n = profile_group_value(g, r->sort);
+	const struct text range = figures_range(g->v, r->sort, n);
 	struct paragraph p = { 0 };
 
-	if (r->profile->sites.totals.estimated)
-		paragraph_add(&p, "(%s)  ",
-			      figures_range(g->v, r->sort, profile_group_value(g, r->sort)).s);
+	if (r->profile->sites.totals.estimated && strcmp(range.s, figures_text(r->sort, n).s) != 0)
+		paragraph_add(&p, "(%s)  ", range.s);
 	if (f->about)
 		paragraph_add(&p, "%s", f->about(r, g).s);
 	if (g->stack)

@@ -37,8 +37,12 @@ static const char *left_name(const struct print_totals *t)
 static void print_estimate(const struct profile *p, const char *what, enum profile_value value,
 			   uint64_t n, FILE *out)
 {
-	fprintf(out, "  %s:%*s %s (%s)\n", what, (int)(11 - strnlen(what, 11)), "",
-		figures_text(value, n).s, figures_range(&p->total, value, n).s);
+	const struct text is = figures_text(value, n), range = figures_range(&p->total, value, n);
+
+	fprintf(out, "  %s:%*s %s", what, (int)(11 - strnlen(what, 11)), "", is.s);
+	if (strcmp(is.s, range.s) != 0)
+		fprintf(out, " (%s)", range.s);
+	putc('\n', out);
 }
 
 static void print_resident(const struct print_totals *t, FILE *out)
