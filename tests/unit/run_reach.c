@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -253,6 +254,51 @@ START_TEST(process_ends)
 }
 END_TEST
 
+/* Waits, with an event to come; ends with 5 if it was not interrupted. */
+static void run_waiting(int from)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	const int epoll = epoll_create1(0);
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, from, &event) || write(from, "", 1) != 1)
+		_exit(3);
+	_exit(epoll_wait(epoll, &event, 1, -1) == 1 ? 5 : 4);
+}
+
+/* A process goes on with its system call if what stopped it was killed. */
+START_TEST(tracer_is_killed)
+{
+	struct process_memory m = { .state = 0 };
+	struct stopped s;
+	int pipe[2], status;
+	pid_t pid, tracer;
+	char c;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pipe), 0);
+	pid = fork();
+	if (!pid)
+		run_waiting(pipe[1]);
+	ck_assert_int_eq(read(pipe[0], &c, 1), 1);
+	while (m.state != 'S')
+		ck_assert_int_eq(process_memory(pid, &m), 0);
+	tracer = fork();
+	if (!tracer) {
+		if (!stopped_begin(&s, pid))
+			raise(SIGKILL);
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(tracer, &status, 0), tracer);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(write(pipe[0], "", 1), 1);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+#ifdef __x86_64__
+	ck_assert_int_eq(WEXITSTATUS(status), 5);
+#endif
+	close(pipe[0]);
+	close(pipe[1]);
+}
+END_TEST
+
 /* A process that ends while it is about to be stopped: no error of the system is named. */
 START_TEST(process_has_ended)
 {
@@ -349,6 +395,7 @@ Suite *run_reach_suite(void)
 	tcase_add_test(c, none);
 	tcase_add_test(c, process_ends);
 	tcase_add_test(c, process_has_ended);
+	tcase_add_test(c, tracer_is_killed);
 	tcase_add_loop_test(c, random_graphs, 0, 20);
 	suite_add_tcase(s, c);
 	return s;

@@ -42,6 +42,8 @@ static bool has_signal(pid_t pid, pid_t tid)
 		process_signals(pid, tid, "SigCgt:")) != 0;
 }
 
+#define CALL_BYTES 2u /* of the instruction that makes a system call */
+
 static void restart_call(pid_t pid, struct stopped_thread *t)
 {
 	struct user_regs_struct r;
@@ -52,7 +54,19 @@ static void restart_call(pid_t pid, struct stopped_thread *t)
 	    r.rax != (uint64_t)-EINTR || r.orig_rax == SYS_close || has_signal(pid, t->tid))
 		return;
 	r.rax = r.orig_rax;
-	r.rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
+	r.rip -= CALL_BYTES;
+	t->restarts = !ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
+}
+
+/* A handler that is to run now interrupts the call. */
+static void interrupt_call(pid_t pid, struct stopped_thread *t)
+{
+	struct user_regs_struct r;
+
+	if (!t->restarts || !has_signal(pid, t->tid) || ptrace(PTRACE_GETREGS, t->tid, NULL, &r))
+		return;
+	r.rax = (uint64_t)-EINTR;
+	r.rip += CALL_BYTES;
 	ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
 }
 
@@ -78,6 +92,11 @@ static void restart_call(pid_t pid, struct stopped_thread *t)
 	(void)pid, (void)t;
 }
 
+static void interrupt_call(pid_t pid, struct stopped_thread *t)
+{
+	(void)pid, (void)t;
+}
+
 static void take_context(struct stopped_thread *t, const mcontext_t *m)
 {
 	t->words = sizeof(m->regs) / sizeof(m->regs[0]);
@@ -98,6 +117,11 @@ static void take_pointers(struct stopped_thread *t)
 #else
 
 static void restart_call(pid_t pid, struct stopped_thread *t)
+{
+	(void)pid, (void)t;
+}
+
+static void interrupt_call(pid_t pid, struct stopped_thread *t)
 {
 	(void)pid, (void)t;
 }
@@ -183,6 +207,9 @@ static int stop_thread(struct stopped *s, pid_t tid)
 	ret = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : wait_stop(t);
 	if (!ret)
 		ret = read_registers(t);
+	/* Now, because mprof may be killed. */
+	if (!ret)
+		restart_call(s->pid, t);
 	if (!ret)
 		return 1;
 	if (ret == -ETIMEDOUT)
@@ -231,8 +258,7 @@ int stopped_begin(struct stopped *s, pid_t pid)
 
 static void detach(pid_t pid, struct stopped_thread *t)
 {
-	if (t->words)
-		restart_call(pid, t);
+	interrupt_call(pid, t);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)t->signal);
 }
 

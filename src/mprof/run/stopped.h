@@ -3,7 +3,8 @@
  * stopped.h - stops all threads of another process, to read its memory while nothing changes it.
  *
  * By ptrace(2), so the same thread must stop, read and continue.  The kernel restarts most system
- * calls that this interrupts; those that it fails with EINTR are restarted here, on x86-64 only.
+ * calls that this interrupts; those that it fails with EINTR are restarted here, on x86-64 only,
+ * also if mprof is killed.
  */
 #pragma once
 
@@ -25,7 +26,8 @@
 
 struct stopped_thread {
 	pid_t tid;
-	int signal; /* that it was about to get; 0 = none */
+	int signal;    /* that it was about to get; 0 = none */
+	bool restarts; /* its system call was interrupted, and begins again */
 	uint64_t sp, thread_pointer;
 	uint64_t word[STOPPED_WORDS]; /* its general registers */
 	size_t words;
