@@ -569,6 +569,20 @@ int main(void) { for (;;) pause(); }' >pauses.c
 	fi
 	kill "$pid"
 	wait "$pid" 2>/dev/null
+	if nobody_can_run; then # a daemon that gave up root: what mprof proposes works
+		chmod 755 .
+		setpriv --reuid 65534 --regid 65534 --clear-groups perl -e '$| = 1; print "started\n"; sleep 1000' >started &
+		pid=$!
+		wait_for test -s started
+		run "$mprof" attach --for 1ms "$pid"
+		expect_status 3
+		expect_same 'what mprof says' "$(cat err)" "mprof: cannot record process $pid: cannot write '$PWD/mprof.profile': permission denied; it runs as user $(id -un 65534), who must be able to create the file: choose another directory, for example -o /tmp/mprof.profile"
+		mkdir -m 1777 open
+		run "$mprof" attach --for 1ms -o open/mprof.profile "$pid"
+		expect_status 0
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+	fi
 	if nobody_can_run; then
 		python3 -c 'import ctypes, os, time
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -648,7 +662,7 @@ int main(void) { for (;;) pause(); }' >owns.c
 	setpriv --reuid 65534 --clear-groups sleep 30 &
 	pid=$!
 	wait_for eval '[ "$(cat /proc/'$pid'/comm)" = sleep ]'
-	attach_refused 3 'permission denied; it runs as another user' -o a.profile "$pid"
+	attach_refused 3 'permission denied; it runs as user' -o a.profile "$pid"
 	kill "$pid"
 }
 

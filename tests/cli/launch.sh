@@ -796,7 +796,7 @@ test_program_of_another_user() {
 	local nobody='setpriv --reuid 65534 --regid 65534 --clear-groups' why='may not open the file of this run: run mprof as that user.'
 	run "$mprof" record -o log -- $nobody true
 	expect_status 0
-	expect_words err 'programs that ran as another user were not recorded: they may not open '
+	expect_words err "programs that ran as another user were not recorded: they may not open '$PWD/log'; run mprof as that user, or attach while they run (mprof attach PID)"
 	run "$mprof" report log
 	expect_words out "true (pid"
 	expect_words out "not recorded, it ran as another user, who $why"

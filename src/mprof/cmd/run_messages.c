@@ -334,9 +334,10 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 			 cmd_path(own->object), own->objects ? " and other objects" : "",
 			 own->objects ? "they call" : "it calls");
 	if (own->denied)
-		cmd_warn("programs that ran as another user were not recorded: they may not open "
-			 "'%s'; run mprof as that user",
-			 r->path);
+		cmd_warn(
+		    "programs that ran as another user were not recorded: they may not open "
+		    "'%s'; run mprof as that user, or attach while they run (mprof attach PID)",
+		    r->path);
 	/* A process that gave up privileges cannot write to the notes. */
 	if (*own->remark && !(r->notes && strstr(r->notes, own->remark)))
 		cmd_warn("%s", own->remark);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <mprof/preload.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,13 +430,24 @@ static int load(struct inject *in, pid_t pid, const struct object *libc, const c
 		    *why ? ": " : "", why);
 }
 
-static bool is_of_another_user(pid_t pid)
+/* Why the process cannot create the file that mprof could, and what helps; "" if it is of the same
+ * user. */
+static void explain_user(pid_t pid, char *to, size_t size)
 {
-	char path[64];
+	const struct passwd *known;
+	char path[64], number[16];
 	struct stat st;
 
+	*to = '\0';
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return !stat(path, &st) && st.st_uid != geteuid();
+	if (stat(path, &st) || st.st_uid == geteuid())
+		return;
+	known = getpwuid(st.st_uid);
+	snprintf(number, sizeof(number), "%u", st.st_uid);
+	snprintf(to, size,
+		 "; it runs as user %.64s, who must be able to create the file: choose another "
+		 "directory, for example -o /tmp/mprof.profile",
+		 known ? known->pw_name : number);
 }
 
 static int start_python(struct inject *in, struct attached *a, uint64_t at, struct error *err)
@@ -459,7 +471,7 @@ static int start(struct inject *in, struct attached *a, const char *conf, struct
 {
 	struct object ours;
 	uint64_t at = 0, python = 0, text = 0;
-	char why[512] = "";
+	char why[512] = "", user[256] = "";
 	int ret;
 
 	if (find_object(a->pid, &ours, is_at, a->library)) {
@@ -478,10 +490,9 @@ static int start(struct inject *in, struct attached *a, const char *conf, struct
 	inject_read(a->pid, text, why, sizeof(why));
 	if (!*why)
 		return 0;
-	return fail(err, -ENOTSUP, "cannot record process %d: %s%s", (int)a->pid, why,
-		    strstr(why, "permission denied") && is_of_another_user(a->pid)
-			? "; it runs as another user, who must be able to create the file"
-			: "");
+	if (strstr(why, "permission denied"))
+		explain_user(a->pid, user, sizeof(user));
+	return fail(err, -ENOTSUP, "cannot record process %d: %s%s", (int)a->pid, why, user);
 }
 
 /*
