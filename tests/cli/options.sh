@@ -174,6 +174,8 @@ test_options_as_values() {
 	expect_refused "--sample takes its value after '=': write --sample=64K" profile --sample 64K -- true
 	expect_refused "invalid --stop-at '': expected a regular expression" export --to folded --stop-at '' log
 	run "$mprof" export --to folded -o-q log
+	expect_refused "unexpected argument 'log': expected one file; to compare two: mprof diff log log" compare log log
+	expect_refused "unexpected argument 'err': expected one file" compare log err
 	local like='mprof report: --html takes the name of the page, before that of the trace; for example: mprof report --html report.html'
 	run "$mprof" report --html log
 	expect_status 2

@@ -671,7 +671,8 @@ test_views_words() {
 		--by function log # needs a view
 		callers log # no FUNCTION given; for example: mprof report callers main log
 		callers # no FUNCTION given; for example: mprof report callers main mprof.log
-		log log # expected one trace
+		log log # expected one file; to compare two: mprof diff log log
+		log log log # unexpected argument 'log': expected one file
 		log leaks # a view comes before the trace: mprof report leaks log
 		--color never log # --color takes its value after '=': write --color=never
 	END

@@ -144,8 +144,7 @@ static int find_view(struct options *o, struct error *err)
 		return fail(err, -EINVAL, "a view comes before the trace: mprof report %s %s",
 			    o->word.item[1], word);
 	} else if (o->word.count > 1 && is_log(word)) {
-		return fail(err, -EINVAL, "unexpected argument '%s': expected one trace",
-			    o->word.item[1]);
+		return usage_one_file(o->word.item, o->word.count, err);
 	} else if (o->word.count > 1) {
 		return view_unknown(word, err);
 	}

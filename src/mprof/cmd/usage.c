@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../export/exports.h"
 #include "../util/alloc.h"
 #include "../util/nearest.h"
 #include "cmd.h"
@@ -549,6 +550,18 @@ static char *shown_method(char *word)
 	return word && *word == METHOD_MARK ? word + 1 : word;
 }
 
+int usage_one_file(char **file, size_t n, struct error *err)
+{
+	const bool two = n == 2 && export_file_look(file[0], NULL) == -EEXIST &&
+			 export_file_look(file[1], NULL) == -EEXIST;
+
+	return two ? fail(err, -EINVAL,
+			  "unexpected argument '%s': expected one file; to compare two: mprof diff "
+			  "%s %s",
+			  file[1], file[0], file[1])
+		   : fail(err, -EINVAL, "unexpected argument '%s': expected one file", file[1]);
+}
+
 /* Takes the arguments after the options. */
 static int take_arguments(struct parsing *p, int argc, char **argv)
 {
@@ -570,9 +583,7 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 		return 0;
 	case USAGE_FILE:
 		*(const char **)to = argv[0];
-		return n == 1 ? 0
-			      : fail(&p->err, -EINVAL,
-				     "unexpected argument '%s': expected one file", argv[1]);
+		return n == 1 ? 0 : usage_one_file(argv, n, &p->err);
 	default:
 		return fail(&p->err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	}

@@ -46,5 +46,9 @@ struct usage {
  */
 int usage_take(const struct usage *usage, int argc, char **argv, void *options);
 
+/* Of n files where one was expected: one line, which names the command that compares two
+ * recordings. Returns -EINVAL. */
+int usage_one_file(char **file, size_t n, struct error *err);
+
 /* The argument with which a command prints its rows: for scripts/gendoc only. */
 #define USAGE_ROWS "--rows"
