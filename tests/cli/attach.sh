@@ -267,7 +267,7 @@ test_attach_again() {
 	attach_to -o a.profile
 	run "$mprof" attach -o b.profile "$pid"
 	expect_status 3
-	expect_text err "process $pid is already recorded, into '$PWD/a.profile'"
+	expect_text err "process $pid is already recorded, into '$PWD/a.profile'; 'mprof report $pid' shows what it has, 'mprof ctl $pid clear' begins anew"
 	attach_detach
 	sleep 1 # a later beginning does not make it another process, for merge
 	attach_to -o b.profile

@@ -331,6 +331,21 @@ static int check_loader(pid_t pid, const char *library, struct error *err)
 	return fail(err, -ENOTSUP, "cannot attach to process %d: " PROGRAM_OLDER, (int)pid);
 }
 
+/* A profile goes on if the mprof that attached was killed: it can be used, and begun anew. */
+static int already(const struct run_file_of *f, struct error *err)
+{
+	const bool profile = !memcmp(f->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
+
+	return profile ? fail(err, -EALREADY,
+			      "process %d is already recorded, into '%s'; 'mprof report %d' shows "
+			      "what it has, 'mprof ctl %d clear' begins anew",
+			      (int)f->pid, f->path, (int)f->pid, (int)f->pid)
+		       : fail(err, -EALREADY,
+			      "process %d is already recorded, into '%s'; 'mprof report %d' shows "
+			      "what it has",
+			      (int)f->pid, f->path, (int)f->pid);
+}
+
 /* The library may be there from earlier: attached and detached again, or preloaded. */
 static int check_recorded(pid_t pid, struct error *err)
 {
@@ -339,8 +354,7 @@ static int check_recorded(pid_t pid, struct error *err)
 	int ret = 0;
 
 	if (!run_file_find(f, pid, NULL, &ignored))
-		ret = fail(err, -EALREADY, "process %d is already recorded, into '%s'", (int)pid,
-			   f->path);
+		ret = already(f, err);
 	else if (is_preloaded(pid))
 		ret = fail(err, -EALREADY,
 			   "process %d was started with libmprof.so preloaded: mprof cannot attach "
