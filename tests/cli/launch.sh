@@ -645,7 +645,18 @@ test_emulator() {
 	expect_text err "'./qemu-riscv64' emulates another machine: its own calls are recorded, those of the program that it runs are not"
 	run env QEMU_UNSET_ENV=FOO "$mprof" record -o log -- ./qemu-riscv64
 	expect_same 'in addition' "$(cat out)" FOO,LD_PRELOAD
+	# One that a script starts.
+	cp "$(command -v ls)" qemu-riscv64
+	run "$mprof" record -o log -- sh -c './qemu-riscv64 none; true'
+	expect_text err "qemu-riscv64' emulates another machine: its own calls are recorded, those of the program that it runs are not"
+	run "$mprof" report log
+	expect_words out "qemu-riscv64' emulates another machine: its own calls are recorded, those of the program that it runs are not."
+	"$mprof" record -o log -- ./qemu-riscv64 none 2>err
+	expect_same 'how often it is said' "$(grep -c 'emulates another' err)" 1
+	run "$mprof" report log
+	expect_same 'how often the report says it' "$(grep -c 'emulates another' out)" 1
 	# What runs on this machine can preload it.
+	printf '%s\n' '#!/bin/sh' 'echo "$QEMU_UNSET_ENV"' >qemu-riscv64
 	for name in qemu-system-riscv64 "qemu-$(uname -m)" qemu-img; do
 		mv qemu-* "$name"
 		run "$mprof" record -o log -- "./$name"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../pass/tree.h"
+#include "../run/program.h"
 #include "../trace/functions.h"
 #include "../trace/lost.h"
 
@@ -128,6 +129,9 @@ void event_count_own(struct event_count_own *own, const struct trace *t)
 	in.thread_count = trace_threads(t, &in.threads);
 	for (size_t i = 0; i < in.fact_count; i++)
 		take_fact(own, &in.facts[i]);
+	for (size_t i = 0; i < in.fact_count && !*own->remark; i++)
+		if (in.facts[i].fact->what == MPROF_FACT_START)
+			program_emulates(in.facts[i].exe, own->remark, sizeof(own->remark));
 	tree_missing(&tree, &in);
 	take_missing(own, &tree);
 	tree_release(&tree);

@@ -81,6 +81,27 @@ static bool is_in_its_file(const struct stack_object *o)
 	return found.state == FILES_FOUND;
 }
 
+static bool has_remark(const struct tree *r, const char *part)
+{
+	for (size_t i = 0; i < r->remarks; i++)
+		if (strstr(r->remark[i], part))
+			return true;
+	return false;
+}
+
+/* A child may be an emulator, too; one that mprof started has a remark. */
+static void notice_emulator(struct tree *r, const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+	char words[512];
+
+	for (size_t i = 0; i < n && !r->noticed && !has_remark(r, PROGRAM_EMULATES); i++)
+		if (fact[i].fact->what == MPROF_FACT_START &&
+		    program_emulates(fact[i].exe, words, sizeof(words)))
+			tree_notice(r, words);
+}
+
 /* Finds calls that bypass the library, according to the files of the run's objects.  The mprof that
  * starts a program knows of them, too, but tells at the end, and only of this program. */
 static void notice_calls(struct tree *r, const struct trace *t)
@@ -91,6 +112,7 @@ static void notice_calls(struct tree *r, const struct trace *t)
 	char words[1024];
 	size_t n = 0;
 
+	notice_emulator(r, t);
 	if (!s || r->noticed)
 		return;
 	path = must_malloc((s->objects + 1) * sizeof(*path));

@@ -339,7 +339,8 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 		    "'%s'; run mprof as that user, or attach while they run (mprof attach PID)",
 		    r->path);
 	/* A process that gave up privileges cannot write to the notes. */
-	if (*own->remark && !(r->notes && strstr(r->notes, own->remark)))
+	if (*own->remark && !(r->program.emulates && strstr(own->remark, PROGRAM_EMULATES)) &&
+	    !(r->notes && strstr(r->notes, own->remark)))
 		cmd_warn("%s", own->remark);
 	tell_missing(own);
 	if (!n)

@@ -281,6 +281,17 @@ static bool is_emulator(const char *path)
 	return false;
 }
 
+bool program_emulates(const char *path, char *words, size_t size)
+{
+	if (!is_emulator(path))
+		return false;
+	snprintf(words, size,
+		 "'%.200s' " PROGRAM_EMULATES ": its own calls are recorded, those of the program "
+		 "that it runs are not",
+		 path);
+	return true;
+}
+
 /* Finds an allocator of the program's own that a preloaded one does not replace; clang links
  * sanitizers like that. */
 static void find_past(struct program *p)
@@ -294,13 +305,8 @@ static void find_past(struct program *p)
 			 p->path);
 		return;
 	}
-	if (p->emulates) {
-		snprintf(p->past, sizeof(p->past),
-			 "'%.200s' emulates another machine: its own calls are recorded, those of "
-			 "the program that it runs are not",
-			 p->path);
+	if (program_emulates(p->path, p->past, sizeof(p->past)))
 		return;
-	}
 	if (!own_malloc_find(p->image, &own))
 		return;
 	if ((p->alone = own_malloc_is_sanitizer(&own))) {

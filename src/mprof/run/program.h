@@ -33,6 +33,11 @@ struct program {
  * its file shows, which may be another one in a container.  "" if neither tells. */
 void program_why_missing(const char *path, uint32_t how, char *why, size_t size);
 
+#define PROGRAM_EMULATES "emulates another machine"
+
+/* If the program emulates another machine: says what is recorded. */
+bool program_emulates(const char *path, char *words, size_t size);
+
 /*
  * Looks name up as execvp does and follows #! lines.  0, or -ENOENT (not
  * found) or -EACCES (found, not executable) with *err.
