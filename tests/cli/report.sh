@@ -250,6 +250,14 @@ test_output_to_a_full_disk() {
 	done
 }
 
+# A build has thousands of processes, of which most is the same.
+test_report_html_of_many_processes() {
+	"$mprof" record -q -o log -- sh -c 'i=0; while [ $i -lt 300 ]; do ls none 2>/dev/null; i=$((i + 1)); done'
+	run "$mprof" report --html page.html log
+	expect_status 0
+	[ "$(stat -c %s page.html)" -lt 450000 ] || bad "the page has $(stat -c %s page.html) bytes"
+}
+
 test_report_html_without_heap_map() {
 	record "$build/preload/fixture_a"
 	run "$mprof" report --html with.html log

@@ -557,7 +557,10 @@ only("c", "sources stay out of a page unless asked for", async (r) => {
   await page.close();
 });
 
-const head = (page) => page.evaluate(() => JSON.parse(document.getElementById("mprof-head").textContent));
+const head = (page) => page.evaluate(async () => {
+  const bytes = Uint8Array.from(atob(document.getElementById("mprof-head").textContent), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+});
 const PARTS = ["live", "rounding", "gaps", "retained", "mapped", "mprof", "other", "files"];
 
 // In a forked process, inherited blocks may have a part of these pages: that is other memory.
@@ -1461,7 +1464,7 @@ only("script", "CPython's loop is part of the function that it runs, and modules
   for (const row of await rows(page, 200))
     assert.ok(parse(row[3].replace(/^[+\u2212]/, "")) <= 1.01 * all + 100, row.join(" "));
   // What is left out with libraries folded changes no row of the script.
-  const most = await page.evaluate(() => JSON.parse(document.getElementById("mprof-head").textContent).columns.find((c) => c.name === "point.ns").count - 1);
+  const most = (await head(page)).columns.find((c) => c.name === "point.ns").count - 1;
   // When its lines run depends on how long Python takes to start.
   let folded = [], window = "";
   for (const [from, to] of [[1 / 4, 2 / 3], [1 / 2, 1], [0, 1 / 2], [0, 1]]) {
@@ -2160,10 +2163,7 @@ served("the trace answers filters that the cells of a coarse one cannot", async 
 served("filters of an exact window have the figures of the command under the page", async (v) => {
   for (const [trace, names] of [["0", ["index::add", "read", "words"]], ["3", ["work", "main", "ring"]]]) {
     const page = await open({ url: v.url }, "", { path: trace + "/" }), settled = () => poll(page, () => document.getElementById("waiting")?.textContent === "", "the answer");
-    const end = await page.evaluate(() => {
-      const { report } = JSON.parse(document.getElementById("mprof-head").textContent);
-      return Math.max(...report.threads.map((t) => t.last_ns));
-    }), seen = {};
+    const end = Math.max(...(await head(page)).report.threads.map((t) => t.last_ns)), seen = {};
     for (const figure of ["peak", "end", "kept", "total", "calls"])
       for (const [i, filter] of ["", "thread=1", "thread=4", "size=5-7", "size=8-64&thread=1", `function=${names[0]}`, `without=${names[1]}`, `module=${names[2]}`, `module=libc*&size=4-9`].entries()) {
         const from = v.calls_ns[trace][i + 1], to = v.calls_ns[trace][10 + i]; // each has nearly half of the calls
@@ -2203,7 +2203,7 @@ served("filters of an exact window have the figures of the command under the pag
 
 served("what changed in an exact window: live memory at both ends, as mprof report has it", async (v) => {
   const page = await open({ url: v.url + "0/" }, "page=compare&figure=calls"), text = () => page.locator(".change").innerText();
-  const end = await page.evaluate(() => Math.max(...JSON.parse(document.getElementById("mprof-head").textContent).report.threads.map((t) => t.last_ns)));
+  const end = Math.max(...(await head(page)).report.threads.map((t) => t.last_ns));
   let changed = 0;
   for (const [from, to] of [[0, Math.round(end / 3)], [Math.round(end / 3), Math.round(end * 2 / 3)], [Math.round(end / 2), end]]) {
     await go(page, `page=compare&figure=calls&exact=${from}-${to}`);

@@ -142,7 +142,7 @@ function addUp(data: Data): void {
 const VARIABLE = ["name", "object", "file", "line", "bytes", "resident", "thread"]; // names of texts are numbers
 
 export async function load(document: Document = globalThis.document): Promise<Data> {
-	const head = JSON.parse(document.getElementById("mprof-head")!.textContent!) as Head;
+	const head = JSON.parse(new TextDecoder().decode(await inflate(document.getElementById("mprof-head")!.textContent!))) as Head;
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
