@@ -144,7 +144,8 @@ static void file_reserve_ahead(uint64_t tail)
 		return;
 	/* At least an eighth of the file: reserving costs about as much as writing 64 KiB. */
 	step = step > kept / 8 ? step : kept / 8;
-	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0) {
+	/* A file system without a size, such as ramfs, says 0 blocks. */
+	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 && fs.f_blocks) {
 		left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 		if (left < file_leaves(&fs, kept))
 			mp_file.crowded = 1;
