@@ -268,6 +268,8 @@ test_attach_again() {
 	run "$mprof" attach -o b.profile "$pid"
 	expect_status 3
 	expect_text err "process $pid is already recorded, into '$PWD/a.profile'; 'mprof report $pid' shows what it has, 'mprof ctl $pid clear' begins anew"
+	run "$mprof" attach -o b.profile "$(ls "/proc/$pid/task" | grep -vx "$pid" | head -1)" # a thread, as top -H shows it
+	expect_text err "process $pid is already recorded"
 	attach_detach
 	sleep 1 # a later beginning does not make it another process, for merge
 	attach_to -o b.profile

@@ -268,6 +268,8 @@ test_reach_running() {
 	expect_words out 'No pointer leads to 20 of them, '
 	run "$mprof" report leaks "$pid"
 	expect_words out "To tell lost blocks from blocks in use: mprof report leaks --reach $pid"
+	run "$mprof" report leaks --reach "$(ls "/proc/$pid/task" | grep -vx "$pid" | head -1)" # as top -H shows it
+	expect_text out 'Unreachable: no pointer leads to these blocks'
 	run "$mprof" report --reach "$pid"
 	expect_status 2
 	expect_one_line_error '--reach works with leaks, for example: mprof report leaks --reach PID'

@@ -71,6 +71,7 @@ static int check(void *options, struct error *err)
 	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
 		return fail(err, -EINVAL, "invalid PID '%s': expected the number of a process",
 			    word[0]);
+	o->pid = (uint64_t)process_of_thread((pid_t)o->pid);
 	if (o->words.count > 1)
 		return fail(err, -EINVAL, "unexpected argument '%s': expected one process",
 			    word[1]);

@@ -58,6 +58,7 @@ int reach_running_stop(struct reach_running *r, pid_t pid, struct error *err)
 	if (ret)
 		return ret;
 	announce(&f);
+	pid = f.pid;
 	r->x = (struct examine){ .of = entry_of(&f.header, pid) };
 	ret = examine_stop(&r->x, &r->stopped, &why);
 	return ret ? fail(err, ret, "cannot examine process %d: %s%s", (int)pid, why.text,

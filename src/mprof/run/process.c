@@ -289,6 +289,21 @@ bool process_is_alive(pid_t pid, uint64_t start_time)
 	       m.state != 'X';
 }
 
+pid_t process_of_thread(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
 uint64_t process_signals(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64], line[256];

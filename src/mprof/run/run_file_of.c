@@ -126,7 +126,7 @@ int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct er
 	int why = 0;
 	DIR *dir;
 
-	f->pid = pid;
+	f->pid = pid = process_of_thread(pid);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir)

@@ -19,8 +19,8 @@ struct run_file_of {
 };
 
 /*
- * Finds the file of a process that is recorded: one with this magic, or any for NULL.  0, or -errno
- * with *err: -ENOENT if it is not being recorded.
+ * Finds the file of a process (or of that of a thread) that is recorded: one with this magic, or
+ * any for NULL.  0, or -errno with *err: -ENOENT if it is not being recorded.
  */
 int run_file_find(struct run_file_of *f, pid_t pid, const char *magic, struct error *err);
 
