@@ -43,6 +43,22 @@ expect_folded() { # FILE: flamegraph.pl takes every line
 	[ ! -s complaints ] || bad "flamegraph.pl: $(cat complaints)"
 }
 
+# What mprof says of files that processes write: those of this run.
+test_at_exit_files_are_named() {
+	echo old >mprof.1.txt
+	touch -d '1 hour ago' mprof.1.txt
+	run "$mprof" profile -o 'a [1]' --set 'TEXT_PATH=x*%p' --at-exit folded,text -- "$build/preload/fixture_a"
+	expect_same 'both' "$(head -1 err | sed "s/[0-9]\+/N/g")" "mprof: wrote ./malloc.prof.N and x*N"
+	run "$mprof" profile -o b --at-exit text -- sh -c 'ls; ls; ls; ls'
+	expect_same 'more' "$(head -1 err | sed "s/[.][0-9]\+/.N/g")" 'mprof: wrote ./mprof.N.txt, ./mprof.N.txt and 3 more files'
+	run "$mprof" profile -o c --dump-calls 5 -- "$build/preload/fixture_a"
+	expect_text err '.txt.1'
+	run "$mprof" profile -q -o d --at-exit text -- ls
+	expect_same 'quiet' "$(cat err)" ''
+	run "$mprof" profile -o e -- ls
+	expect_no_text err wrote
+}
+
 test_at_exit_folded_counts() {
 	local file
 	counted

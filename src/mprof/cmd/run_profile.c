@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exit_files.h"
 #include "profile_tell.h"
 #include "run_keys.h"
 #include "run_messages.h"
@@ -82,9 +83,13 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       run_messages_mode(&plan->conf, MPROF_MAGIC_PROFILE, "Profile or Sample");
 }
 
+static struct timespec began;
+
 static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
 {
 	run_messages_tell(plan, r);
+	if (!plan->quiet)
+		exit_files_tell(&plan->conf, &began);
 	if (r->path && !plan->quiet)
 		profile_tell(r->path, r);
 }
@@ -97,6 +102,7 @@ int cmd_profile(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
+	clock_gettime(CLOCK_REALTIME_COARSE, &began);
 	if (plan_from(&plan, &o))
 		status = run_messages_run(&plan, o.keys.show, after, 0);
 	run_messages_release(&plan);
