@@ -46,8 +46,8 @@ struct usage {
  */
 int usage_take(const struct usage *usage, int argc, char **argv, void *options);
 
-/* Of n files where one was expected: one line, which names the command that compares two
- * recordings. Returns -EINVAL. */
+/* Fails because there are n files where one is expected; if they are two recordings, names the
+ * command that compares them.  Returns -EINVAL. */
 int usage_one_file(char **file, size_t n, struct error *err);
 
 /* The argument with which a command prints its rows: for scripts/gendoc only. */

@@ -261,7 +261,7 @@ static void put_curve(const struct cells *c, const struct course *course, FILE *
 
 /* ---- data ---- */
 
-/* Of a run of thousands of processes, it has 2 KiB for each, nearly all of them the same. */
+/* Compressed, because each process takes 2 KiB, and most of them are the same. */
 static void put_json(json *o, FILE *out)
 {
 	const char *s = json_text(o, JSON_C_TO_STRING_PLAIN);
