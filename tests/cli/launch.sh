@@ -268,6 +268,19 @@ test_directory_without_permission() {
 	done
 }
 
+test_trace_of_another_user() {
+	local command
+	nobody_can_run || return 0
+	chmod 755 .
+	"$mprof" record -q -o log -- true
+	for command in 'report log' 'check --max-leaked 0 log' 'sort -o /dev/null log' 'diff log log'; do
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$mprof" $command
+		expect_status 3
+		expect_same "$command" "$(cat err)" \
+			"mprof: cannot open 'log': only user root may read it; run mprof as this user, or give the file to yours (chown)"
+	done
+}
+
 test_directory_that_was_removed() {
 	local of
 	"$mprof" record -q -o a.log -- true

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <mprof/playback.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,13 +22,30 @@
 #include "../util/memory.h"
 #include "pack.h"
 
+/* A recording is its owner's alone, as after "sudo mprof record". */
+static int cannot_open(const char *path, int error, struct error *err)
+{
+	const struct passwd *owner;
+	char number[16];
+	struct stat st;
+
+	if (error != EACCES || stat(path, &st) || st.st_uid == geteuid())
+		return fail(err, -error, "cannot open '%s': %s", path, strerror(error));
+	owner = getpwuid(st.st_uid);
+	snprintf(number, sizeof(number), "%u", st.st_uid);
+	return fail(err, -error,
+		    "cannot open '%s': only user %s may read it; run mprof as this user, or give "
+		    "the file to yours (chown)",
+		    path, owner ? owner->pw_name : number);
+}
+
 static int open_file(struct trace *t, struct error *err)
 {
 	struct stat st;
 
 	t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (t->fd < 0)
-		return fail(err, -errno, "cannot open '%s': %s", t->path, strerror(errno));
+		return cannot_open(t->path, errno, err);
 	if (fstat(t->fd, &st) < 0)
 		return fail(err, -errno, "cannot examine '%s': %s", t->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
