@@ -638,10 +638,9 @@ test_findings_name_who_calls_all_lines() {
 	expect_words out 'mostly called by zeros (lines.c:10)'
 }
 
-# Batches: what is live at a time is high or low as chance will have it. A queue that grows has no
-# old block, and a leak has.
+# Batches, a full cache, and sessions: what is live at a time is high or low as chance will have it.
+# A queue that grows has no old block, and a leak has.
 test_findings_of_batches() {
-	local wait
 	cat >batches.c <<'END_OF_SOURCE'
 #include <signal.h>
 #include <stdlib.h>
@@ -661,16 +660,38 @@ BATCH(0) BATCH(1) BATCH(2) BATCH(3) BATCH(4) BATCH(5) BATCH(6) BATCH(7) BATCH(8)
 static char *queue[4000];
 static void enqueue(int i) { queue[i] = malloc(900); }
 static char *lost(int i) { return malloc(300 + i % 2); }
-int main(int argc, char **argv)
+/* Full from the first third on; replaced in any order. */
+static void cached(void)
+{
+	static char *v[2000];
+	for (int i = 0; i < 10; i++) {
+		int k = rand() % 2000;
+		free(v[k]);
+		v[k] = malloc(100 + rand() % 900);
+	}
+}
+static void session(void)
+{
+	static char *v[400];
+	int k = rand() % 400;
+	if (v[k]) {
+		free(v[k]);
+		v[k] = NULL;
+	} else {
+		v[k] = malloc(500 + rand() % 3000);
+	}
+}
+int main(void)
 {
 	int from = 0;
 	for (int i = 0; i < 1500; i++) {
 		batch0(), batch1(), batch2(), batch3(), batch4(), batch5(), batch6(), batch7(), batch8(), batch9();
 		enqueue(i);
+		cached(), session();
 		for (; from < i * 9 / 10; from++)
 			free(queue[from]);
 		*lost(i) = 1;
-		usleep(argc > 1 ? atoi(argv[1]) : 400);
+		usleep(400);
 	}
 	raise(SIGKILL);
 }
@@ -681,11 +702,6 @@ END_OF_SOURCE
 	expect_same 'what grows' "$(json out '[.findings[] | select(.finding == "leak") | .function] | sort | join(" ")')" 'enqueue lost'
 	run "$mprof" report leaks --json --by function log
 	expect_same 'rows that grow' "$(json out '[.rows[] | select(.evidence.kind == "growing") | .function] | sort | join(" ")')" 'enqueue lost'
-	for wait in 300 400 500; do
-		"$mprof" profile -o file -- ./batches $wait 2>/dev/null
-		run "$mprof" report --json file
-		expect_same "in a profile, $wait" "$(json out '[.findings[] | select(.finding == "leak") | .function] | sort | join(" ")')" 'enqueue lost'
-	done
 }
 
 # Of several callers, only one may lose what it gets.

@@ -365,20 +365,31 @@ START_TEST(growth_of_what_is_replaced)
 	batch.left_ticks = queue.left_ticks = 1590;
 	queue.local_bytes = 1650;
 	ck_assert(leak_goes_on(batch.epoch_bytes));
-	ck_assert(leak_is_replaced(&batch, ticks)); /* there was more */
-	ck_assert(!leak_is_replaced(&queue, ticks));
+	ck_assert(leak_is_replaced(&batch, ticks, 1600)); /* there was more */
+	ck_assert(!leak_is_replaced(&queue, ticks, 1600));
 	queue.epoch_bytes[5] = 1200;
-	ck_assert(leak_is_replaced(&queue, ticks)); /* it falls */
+	ck_assert(leak_is_replaced(&queue, ticks, 1600)); /* it falls */
 	for (i = 0; i < SITE_EPOCHS; i++)
 		queue.epoch_bytes[i] = 1400 + 10 * i;
-	ck_assert(leak_is_replaced(&queue, ticks)); /* a cache that is full */
+	ck_assert(leak_is_replaced(&queue, ticks, 1600)); /* a cache that is full */
 	leak.left_ticks = 1190;
-	ck_assert(!leak_is_replaced(&leak, ticks));
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
+	/* Of 90 freed blocks, which lived for 200 ns each, 11 are live on average. */
+	leak.freed_calls = 90;
+	leak.lifetime_ns = 90 * 200;
+	leak.live_calls = 30;
+	for (i = 7; i < SITE_EPOCHS; i++)
+		leak.epoch_bytes[i] = 1400 + 10 * i;
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
+	leak.live_calls = 15; /* a cache, whose blocks are replaced in any order */
+	ck_assert(leak_is_replaced(&leak, ticks, 1600));
+	leak.epoch_bytes[7] = 1000; /* grew much */
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
 	leak.left_ticks = 0; /* unknown */
-	ck_assert(!leak_is_replaced(&leak, ticks));
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
 	for (i = 0; i < 12; i++)
 		batch.epoch_bytes[i] = 0;
-	ck_assert(!leak_is_replaced(&batch, ticks)); /* too short a time */
+	ck_assert(!leak_is_replaced(&batch, ticks, 1600)); /* too short a time */
 }
 END_TEST
 
@@ -516,6 +527,28 @@ START_TEST(growth_of_a_profile)
 }
 END_TEST
 
+/* A batch is high or low by chance at these times; a queue rises steadily. */
+START_TEST(growth_of_a_profile_of_batches)
+{
+	analysis = (struct analysis){ .tree = { .start_ticks = 100, .end_ticks = 1100 } };
+	analysis.walk.ns_mult = 1ull << 32;
+	analysis.whole.totals.active_ticks = 1100;
+	analysis.whole.totals.past_ticks[0] = 600;
+	analysis.whole.totals.past_ticks[1] = 850;
+	leaked = (struct site_values){ .calls = 500, .live_calls = 30, .local_bytes = 30000 };
+	expect_totals(5000, 12000, 30000, GROWTH_GOES_ON, 0);
+	/* Of 470 freed blocks, which lived for 30 ns each, 14 are live on average. */
+	leaked.freed_calls = 470;
+	leaked.lifetime_ns = 470 * 30;
+	expect_totals(5000, 12000, 30000, GROWTH_OTHER, 0);
+	expect_totals(15000, 22000, 30000, GROWTH_GOES_ON, 0);
+	leaked.local_bytes = 35000; /* it was larger */
+	expect_totals(15000, 22000, 30000, GROWTH_OTHER, 0);
+	leaked.live_calls = 300; /* those explain little */
+	expect_totals(5000, 12000, 30000, GROWTH_GOES_ON, 0);
+}
+END_TEST
+
 /* What a single process has in all tells when it stopped to grow. */
 START_TEST(growth_of_a_profile_until)
 {
@@ -601,6 +634,7 @@ Suite *profile_findings_suite(void)
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, growth_of_a_trace);
 	tcase_add_test(c, growth_of_a_profile);
+	tcase_add_test(c, growth_of_a_profile_of_batches);
 	tcase_add_test(c, growth_of_a_profile_until);
 	tcase_add_test(c, growth_that_is_known);
 	suite_add_tcase(s, c);

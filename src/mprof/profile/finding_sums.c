@@ -165,6 +165,8 @@ void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_
 
 void finding_sums_curve(struct finding_sums *s, uint32_t function, uint64_t live[SITE_EPOCHS])
 {
+	const uint64_t *ticks = s->sites->epoch_ticks;
+	const uint64_t run_ns = walk_duration_ns(s->sites->walk, ticks[SITE_EPOCHS] - ticks[0]);
 	struct site site;
 
 	memset(live, 0, SITE_EPOCHS * sizeof(*live));
@@ -172,7 +174,7 @@ void finding_sums_curve(struct finding_sums *s, uint32_t function, uint64_t live
 		if (!s->part[i])
 			continue;
 		sites_site(s->sites, i, &site);
-		if (leak_is_replaced(&site.v, s->sites->epoch_ticks))
+		if (leak_is_replaced(&site.v, ticks, run_ns))
 			continue;
 		for (unsigned k = 0; k < SITE_EPOCHS; k++)
 			live[k] += site.v.epoch_bytes[k];

@@ -15,7 +15,6 @@
 /* A program that runs for less time builds something, uses it and ends: growth is normal there. */
 #define GROWTH_RUN_NS 3000000000u
 #define GROWTH_AGE    8u /* part of the run: the least that the oldest block lives */
-#define MOST_OF_MEAN  2.5
 #define UNTIL_PARTS   (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
@@ -86,19 +85,14 @@ static uint64_t rose_until(const struct sites *s, uint64_t most, uint64_t end)
 	return until < end ? until : end;
 }
 
-/*
- * Do blocks that are freed after a while explain how many are live?  Their mean number is the sum
- * of their lifetimes, divided by the time, and a batch that is filled and freed again and again has
- * at most twice as many, or a bit more, as the last one is not in the sum.  Then only a steady rise
- * from the start is growth, as that of a queue.
- */
+/* Where freed blocks explain what is live, only a steady rise from the start is growth, as that of
+ * a queue. */
 static bool is_replaced(const struct analysis *a, const struct site_values *v)
 {
 	const uint64_t start = a->tree.start_ticks, now = v->live_bytes;
 	const uint64_t run = a->whole.totals.active_ticks - start;
-	const double mean = (double)v->lifetime_ns / (double)(walk_duration_ns(&a->walk, run) + 1);
 
-	if (!v->freed_calls || (double)v->live_calls > MOST_OF_MEAN * mean)
+	if (!leak_is_explained(v, walk_duration_ns(&a->walk, run)))
 		return false;
 	for (unsigned i = 0; i < SITE_PASTS; i++) {
 		const double part = (double)(a->whole.totals.past_ticks[i] - start) / (double)run;

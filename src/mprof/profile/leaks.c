@@ -4,7 +4,8 @@
 
 #include "../util/order.h"
 
-#define LEAST 5u /* epochs, of 16: in less time, growth cannot be told from a start */
+#define MOST_OF_MEAN 2.5 /* times the mean number of live blocks: what chance explains */
+#define LEAST	     5u	 /* epochs, of 16: in less time, growth cannot be told from a start */
 
 /* The epochs at whose ends the blocks of a group were live. */
 struct span {
@@ -29,8 +30,13 @@ static unsigned after_quarters(const struct span *s, unsigned quarters)
 	return s->first + (s->last + 1 - s->first) * quarters / 4 - 1;
 }
 
-/* Does it only rise, to nearly as much as there ever was, and a quarter of it in the second half?
- */
+/* Did a quarter of it come in the second half? */
+static bool grew_much(const uint64_t *live, const struct span *s)
+{
+	return live[after_quarters(s, 2)] <= live[s->last] / 4 * 3;
+}
+
+/* Does it only rise, to nearly as much as there ever was, and much in the second half? */
 static bool rises_like_a_queue(const struct site_values *v, const struct span *s)
 {
 	const uint64_t *live = v->epoch_bytes, last = live[s->last];
@@ -38,16 +44,26 @@ static bool rises_like_a_queue(const struct site_values *v, const struct span *s
 	for (unsigned i = s->first; i < s->last; i++)
 		if (live[i] > live[i + 1] + last / 16)
 			return false;
-	return last >= v->local_bytes / 10 * 9 && live[after_quarters(s, 2)] <= last / 4 * 3;
+	return last >= v->local_bytes / 10 * 9 && grew_much(live, s);
 }
 
-bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SITE_EPOCHS + 1])
+bool leak_is_explained(const struct site_values *v, uint64_t run_ns)
+{
+	const double mean = (double)v->lifetime_ns / ((double)run_ns + 1);
+
+	return v->freed_calls && (double)v->live_calls <= MOST_OF_MEAN * mean;
+}
+
+bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SITE_EPOCHS + 1],
+		      uint64_t run_ns)
 {
 	const struct span s = span_of(v->epoch_bytes);
 
-	return s.last + 1 - s.first >= LEAST &&
-	       v->left_ticks >= epoch_ticks[after_quarters(&s, 3) + 1] &&
-	       !rises_like_a_queue(v, &s);
+	if (s.last + 1 - s.first < LEAST || !v->left_ticks)
+		return false;
+	if (v->left_ticks >= epoch_ticks[after_quarters(&s, 3) + 1])
+		return !rises_like_a_queue(v, &s);
+	return leak_is_explained(v, run_ns) && !grew_much(v->epoch_bytes, &s);
 }
 
 /* Three late blocks of ten thousand are not growth. */

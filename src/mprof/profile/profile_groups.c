@@ -161,8 +161,10 @@ static struct profile_sum *own_sum(struct profile *p, struct profile_group *g)
 
 static const uint64_t *leaked_epochs(const struct profile *p, const struct site_values *v)
 {
-	return v->leaked_calls && !leak_is_replaced(v, p->sites.epoch_ticks) ? v->epoch_bytes
-									     : no_leaks;
+	const uint64_t *ticks = p->sites.epoch_ticks;
+	const uint64_t run_ns = walk_duration_ns(&p->walk, ticks[SITE_EPOCHS] - ticks[0]);
+
+	return v->leaked_calls && !leak_is_replaced(v, ticks, run_ns) ? v->epoch_bytes : no_leaks;
 }
 
 static void add_leak(const struct profile *p, struct profile_group *g, struct profile_sum *sum,
