@@ -374,7 +374,7 @@ START_TEST(growth_of_what_is_replaced)
 	ck_assert(leak_is_replaced(&queue, ticks, 1600)); /* a cache that is full */
 	leak.left_ticks = 1190;
 	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
-	/* Of 90 freed blocks, which lived for 200 ns each, 11 are live on average. */
+	/* 90 freed blocks that lived for 200 ns each: 11 are live on average. */
 	leak.freed_calls = 90;
 	leak.lifetime_ns = 90 * 200;
 	leak.live_calls = 30;
@@ -537,7 +537,7 @@ START_TEST(growth_of_a_profile_of_batches)
 	analysis.whole.totals.past_ticks[1] = 850;
 	leaked = (struct site_values){ .calls = 500, .live_calls = 30, .local_bytes = 30000 };
 	expect_totals(5000, 12000, 30000, GROWTH_GOES_ON, 0);
-	/* Of 470 freed blocks, which lived for 30 ns each, 14 are live on average. */
+	/* 470 freed blocks that lived for 30 ns each: 14 are live on average. */
 	leaked.freed_calls = 470;
 	leaked.lifetime_ns = 470 * 30;
 	expect_totals(5000, 12000, 30000, GROWTH_OTHER, 0);

@@ -62,7 +62,7 @@ bool stack_is_nearly_full(const struct stack_of *s);
 /* Returns the bytes of thread stacks of r's process in pages that r contains. */
 uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 			     const struct trace_residency *r);
-/* The same of their thread-local variables, of which each thread but the main one has so many bytes
- * above its stack. */
+/* The same of their thread-local variables.  Each thread but the main one has `bytes` of them above
+ * its stack. */
 uint64_t stack_uses_locals(const struct stack_uses *s, const struct trace *t,
 			   const struct trace_residency *r, uint64_t bytes);
