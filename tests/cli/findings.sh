@@ -222,6 +222,36 @@ END_OF_SOURCE
 }
 
 # If block sizes differ a lot, no single size is proposed for all of them.
+# What the program does between a new block and the free of a smaller one is unknown.
+test_findings_of_arrays_computed_anew() {
+	cat >levels.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+static double *refine(const double *old, int n)
+{
+	double *new = malloc(2 * n * sizeof(*new));
+	for (int i = 0; i < 2 * n; i++)
+		new[i] = old[i / 2] / 2;
+	return new;
+}
+int main(void)
+{
+	for (int run = 0; run < 200; run++) {
+		double *level = calloc(8, sizeof(*level)), *next;
+		for (int n = 8; n < 4096; n *= 2) {
+			next = refine(level, n);
+			free(level);
+			level = next;
+		}
+		free(level);
+	}
+	return 0;
+}
+END_OF_SOURCE
+	compile levels
+	report_of ./levels
+	expect_words out 'MiB of copying, if each is copied into the next: 200 blocks grow in 1,600 steps of a new block and a free of the smaller one, in refine (levels.c:4).'
+}
+
 # The result of + is a new string, whatever was reserved.
 test_findings_of_strings_added() {
 	cat >add.cc <<'END_OF_SOURCE'

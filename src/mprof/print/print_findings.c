@@ -277,6 +277,8 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
 	const bool copies = g->copies == g->steps;
+	/* A library's class does copy; of the program's own code, that is unknown. */
+	const bool sure = f->through || !copies;
 
 	if (findings_of_plus(f))
 		fputs("Growing the string in place (+= or insert) instead of by +", out);
@@ -291,10 +293,13 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 		copies ? format_many(g->saved_steps, "new block", "new blocks").s
 		       : format_many(g->saved_steps, "call of realloc", "calls of realloc").s);
 	if (g->saved_copied)
-		fprintf(out, " and up to %s of copying", format_bytes(g->saved_copied).s);
+		fprintf(out, " and up to %s of copying%s", format_bytes(g->saved_copied).s,
+			sure ? "" : ", if each is copied into the next");
 	fprintf(out, ": %s in %s%s, in ", format_many(g->chains, "block grows", "blocks grow").s,
 		format_many(g->steps, "step", "steps").s,
-		copies ? " of a new block, a copy and a free" : "");
+		!sure	 ? " of a new block and a free of the smaller one"
+		: copies ? " of a new block, a copy and a free"
+			 : "");
 	put_who(f, most, out);
 }
 
