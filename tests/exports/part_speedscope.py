@@ -10,7 +10,7 @@ import harness
 from world import HERE, Skip, differ, missing, need
 
 MODULES = os.path.join(harness.BUILD, "exports-web")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 UNITS = {"calls": "none", "total": "bytes", "live": "bytes", "peak": "bytes",
          "lifetime": "nanoseconds"}
 
