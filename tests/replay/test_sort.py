@@ -359,10 +359,26 @@ def test_exec(scratch):
 
 # ---- what is missing ----
 
-def is_prefix(path, whole):
-    """A thread's calls are the first ones of its calls in the whole."""
+def words_of(path):
+    """(words that are not times, up to the last threads' ends, number of each thread in the trace)."""
+    with open(path, "rb") as file:
+        data = file.read()
+    count, = struct.unpack_from("<I", data, 32)
+    order, size = struct.unpack_from("<QQ", data, 40)
+    threads, _ = struct.unpack_from("<QQ", data, 64)
+    words = [word for word in struct.unpack_from(f"<{size // 8}Q", data, order) if word & 15 != TIME]
+    while words and words[-1] & 15 in (EXIT, END):
+        words.pop()
+    return words, [data[at + 40:at + 44] for at in range(threads, threads + 48 * count, 48)]
+
+
+def is_prefix(path, other, others):
+    """A thread's calls are the first ones of its calls in the other file, whose words_of is others."""
+    words, numbers = words_of(path)
+    if others[0][:len(words)] == words and others[1][:len(numbers)] == numbers:
+        return None  # so are the calls of each thread: millions need not be taken apart
     threads = {}
-    for thread, *call in whole:
+    for thread, *call in calls_of(other):
         threads.setdefault(thread, []).append((call[0], call[2]))
     at = dict.fromkeys(threads, 0)
     for thread, fn, _, size, _ in calls_of(path):
@@ -374,9 +390,10 @@ def is_prefix(path, whole):
 
 def cut(scratch, log, prefix, cuts=CUTS, least=.8):
     """At each part: the calls that are there, or one line of why not."""
-    play, part = os.path.join(scratch, "play"), os.path.join(scratch, "part")
-    sort(log, play)
-    whole, wrong, sizes = list(calls_of(play)), [], []
+    play, part, whole = (os.path.join(scratch, name) for name in ("play", "part", "whole"))
+    sort(log, whole)
+    words = words_of(whole)
+    calls, wrong, sizes = sum(1 <= word & 15 <= 5 for word in words[0]), [], []
     with open(log, "rb") as file:
         data = file.read()
     for i in range(cuts):
@@ -384,23 +401,24 @@ def cut(scratch, log, prefix, cuts=CUTS, least=.8):
             file.write(data[:len(data) * i // cuts])
         if os.path.exists(play):
             os.unlink(play)
-        said, words = sort(part, play)
+        said, error = sort(part, play)
         if not said:
             sizes.append(0)
-            if os.path.exists(play) or not words.startswith("mprof: ") or words.count("\n") != 1:
-                wrong.append(f"cut at {i}/{cuts}: {words}")
+            if os.path.exists(play) or not error.startswith("mprof: ") or error.count("\n") != 1:
+                wrong.append(f"cut at {i}/{cuts}: {error}")
             continue
         sizes.append(said["calls"])
         wrong += [f"cut at {i}/{cuts}: {p}" for p in checked(play)]
-        if prefix and is_prefix(play, whole):
-            wrong.append(f"cut at {i}/{cuts}: {is_prefix(play, whole)}")
+        other = prefix and is_prefix(play, whole, words)
+        if other:
+            wrong.append(f"cut at {i}/{cuts}: {other}")
         if i % 20 == 19 and os.path.exists(runner.RUNNER):
             played = runner.play(play, "out=1", "mode=null")
             if not played.result or played.result["calls"] != said["calls"]:
                 wrong.append(f"cut at {i}/{cuts}: played {played.error or played.result}")
-    if sizes != sorted(sizes) or sizes[-1] < len(whole) * least or \
-            not 0 < sizes[cuts * 6 // 10] < len(whole):
-        wrong.append(f"of {len(whole)} calls there are {sizes}")
+    if sizes != sorted(sizes) or sizes[-1] < calls * least or \
+            not 0 < sizes[cuts * 6 // 10] < calls:
+        wrong.append(f"of {calls} calls there are {sizes}")
     return wrong
 
 
