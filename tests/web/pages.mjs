@@ -653,10 +653,10 @@ only("python", "deep stacks scroll, and begin with the root", async (r) => {
   const painted = (top) => page.evaluate((y) => new Promise((done) => {
     const b = document.querySelector(".deep"), c = b.querySelector("canvas");
     b.scrollTop = y;
-    setTimeout(() => {
+    requestAnimationFrame(() => requestAnimationFrame(() => { // the first one has told the page
       const row = (at) => new Set(new Uint32Array(c.getContext("2d").getImageData(0, at, c.width, 1).data.buffer)).size > 1;
       done([row(4), row(c.height - 5)]);
-    }, 60);
+    }));
   }), top);
   assert.deepEqual(await painted(1e6), [true, true]);
   assert.deepEqual(await painted(0), [false, true]);
@@ -1844,7 +1844,7 @@ served("a profile of a running program has new figures, in the same state, and s
     await go(page, where);
     const head = page.locator("#page th", { hasText: column }).first(), order = () => head.getAttribute("aria-sort");
     for (let i = 0; i < 2; i++)
-      await head.locator("button").click({ timeout: 10000 });
+      await head.locator("button").click();
     assert.equal(await order(), "descending", `${column}: before`);
     await renewed(page);
     assert.equal(await order(), "descending", `${column}: after`);

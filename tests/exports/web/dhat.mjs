@@ -6,8 +6,9 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const [executablePath, viewer, file] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 120000 });
 const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+page.setDefaultTimeout(120000); // the machine may be slow
 const errors = [];
 page.on("pageerror", (error) => errors.push(String(error)));
 page.on("console", (line) => line.type() === "error" && errors.push(line.text()));

@@ -26,6 +26,7 @@ async function serve(request, response) {
 async function look(browser, url, file) {
   // So tall that the table has all its rows: it draws only those in view.
   const page = await browser.newPage({ viewport: { width: 1400, height: 6000 } });
+  page.setDefaultTimeout(120000); // the machine may be slow
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(url);
@@ -48,7 +49,7 @@ async function look(browser, url, file) {
 
 const server = http.createServer(serve);
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 120000 });
 const seen = [];
 for (const file of files)
   seen.push(await look(browser, `http://127.0.0.1:${server.address().port}/`, file));
