@@ -145,7 +145,8 @@ test_time_in_the_allocator() {
 	estimated_file has_estimate killed "$mprof" record --no-compress -o killed -- ./pairs 2 4000000 kill
 	expect_times 'killed' killed
 	run "$mprof" report --json killed
-	told=$(json out '.allocator_time | .ns >= 5e7 and .share >= 0.01')
+	# As times_are_told does: on a busy machine, the error may be as large as the time.
+	told=$(json out '.allocator_time | .ns >= 5e7 and .share >= 0.01 and .ns > .error_ns')
 	run "$mprof" report --all killed
 	[ "$told" = false ] || expect_words out ' until the last calls'
 	# A few calls say nothing, nor do those of a part of the run.
