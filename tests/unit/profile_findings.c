@@ -309,7 +309,8 @@ START_TEST(growth_until_freed)
 }
 END_TEST
 
-/* A buffer that is filled and freed again and again was not freed only in the end. */
+/* A buffer that is filled and freed again and again was not freed only in the end; a queue that
+ * grows was, though no block is in it for long. */
 START_TEST(growth_until_freed_of_batches)
 {
 	static struct analysis a;
@@ -326,6 +327,12 @@ START_TEST(growth_until_freed_of_batches)
 	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 200);
 	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, false), 0); /* too short a run */
 	v.lifetime_max_ns = 150;
+	v.local_bytes = 13500;
+	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 200); /* a queue */
+	v.epoch_bytes[8] = 11000;
+	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 0);
+	v.epoch_bytes[8] = 8000;
+	v.local_bytes = 20000;
 	ck_assert_uint_eq(growth_freed_ns(&a, &sites, &v, true), 0);
 }
 END_TEST
@@ -367,6 +374,12 @@ START_TEST(growth_of_what_is_replaced)
 	ck_assert(leak_goes_on(batch.epoch_bytes));
 	ck_assert(leak_is_replaced(&batch, ticks, 1600)); /* there was more */
 	ck_assert(!leak_is_replaced(&queue, ticks, 1600));
+	queue.local_bytes = 3100; /* a text that grows, and is copied for it */
+	queue.size_max = 1600;
+	ck_assert(!leak_is_replaced(&queue, ticks, 1600));
+	queue.size_max = 800;
+	ck_assert(leak_is_replaced(&queue, ticks, 1600)); /* there was more */
+	queue.local_bytes = 1650;
 	queue.epoch_bytes[5] = 1200;
 	ck_assert(leak_is_replaced(&queue, ticks, 1600)); /* it falls */
 	for (i = 0; i < SITE_EPOCHS; i++)
@@ -376,12 +389,23 @@ START_TEST(growth_of_what_is_replaced)
 	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
 	/* 90 freed blocks that lived for 200 ns each: 11 are live on average. */
 	leak.freed_calls = 90;
+	leak.calls = 110;
 	leak.lifetime_ns = 90 * 200;
+	leak.lifetime_max_ns = 300;
 	leak.live_calls = 30;
 	for (i = 7; i < SITE_EPOCHS; i++)
-		leak.epoch_bytes[i] = 1400 + 10 * i;
+		leak.epoch_bytes[i] = 1400 + i % 2;
 	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
 	leak.live_calls = 15; /* a cache, whose blocks are replaced in any order */
+	ck_assert(leak_is_replaced(&leak, ticks, 1600));
+	leak.lifetime_max_ns = 150; /* most blocks are older than any that was freed */
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
+	leak.lifetime_max_ns = 300;
+	for (i = 7; i < SITE_EPOCHS; i++)
+		leak.epoch_bytes[i] = 1400 + 10 * i; /* little, and always */
+	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
+	leak.epoch_bytes[9] = leak.epoch_bytes[12] = leak.epoch_bytes[14] = 1560;
+	leak.epoch_bytes[3] = 100;
 	ck_assert(leak_is_replaced(&leak, ticks, 1600));
 	leak.epoch_bytes[7] = 1000; /* grew much */
 	ck_assert(!leak_is_replaced(&leak, ticks, 1600));
@@ -540,10 +564,17 @@ START_TEST(growth_of_a_profile_of_batches)
 	/* 470 freed blocks that lived for 30 ns each: 14 are live on average. */
 	leaked.freed_calls = 470;
 	leaked.lifetime_ns = 470 * 30;
+	leaked.lifetime_max_ns = 40; /* a cache of 20 beside a leak */
+	expect_totals(22000, 26000, 30000, GROWTH_GOES_ON, 0);
+	leaked.lifetime_max_ns = 80;
+	expect_totals(22000, 26000, 30000, GROWTH_OTHER, 0);
 	expect_totals(5000, 12000, 30000, GROWTH_OTHER, 0);
 	expect_totals(15000, 22000, 30000, GROWTH_GOES_ON, 0);
 	leaked.local_bytes = 35000; /* it was larger */
 	expect_totals(15000, 22000, 30000, GROWTH_OTHER, 0);
+	leaked.size_max = 30000; /* but only while it was copied */
+	expect_totals(15000, 22000, 30000, GROWTH_GOES_ON, 0);
+	leaked.size_max = 0;
 	leaked.live_calls = 300; /* those explain little */
 	expect_totals(5000, 12000, 30000, GROWTH_GOES_ON, 0);
 }

@@ -100,7 +100,7 @@ static bool is_replaced(const struct analysis *a, const struct site_values *v)
 		if (fabs((double)v->past_bytes[i] - part * (double)now) > (double)now / 8)
 			return true;
 	}
-	return now < v->local_bytes / 10 * 9;
+	return !leak_was_never_more(v, now);
 }
 
 enum finding_growth growth_of_totals(const struct analysis *a, const struct site_values *v,
@@ -210,18 +210,27 @@ uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, cons
 	return walk_since_ns(&a->walk, sites->epoch_ticks[last + 1]);
 }
 
-uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS])
+/* Takes the epochs up to the one that ended with most, if most of that was freed soon before the
+ * end. Returns this epoch, or 0. */
+static unsigned until_freed(const uint64_t e[SITE_EPOCHS], uint64_t live[SITE_EPOCHS])
 {
-	uint64_t live[SITE_EPOCHS] = { 0 };
 	unsigned most = 0, i;
 
 	for (i = 1; i < SITE_EPOCHS; i++)
 		most = e[i] > e[most] ? i : most;
 	if (most < SITE_EPOCHS * 3 / 4 || e[SITE_EPOCHS - 1] > e[most] / 2)
 		return 0;
-	for (i = 0; i <= most; i++)
-		live[i] = e[i];
-	return leak_goes_on(live) ? sites->epoch_ticks[most + 1] : 0;
+	for (i = 0; i < SITE_EPOCHS; i++)
+		live[i] = i <= most ? e[i] : 0;
+	return leak_goes_on(live) ? most : 0;
+}
+
+uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS])
+{
+	uint64_t live[SITE_EPOCHS];
+	const unsigned most = until_freed(e, live);
+
+	return most ? sites->epoch_ticks[most + 1] : 0;
 }
 
 uint64_t growth_freed_ns(const struct analysis *a, const struct sites *sites,
@@ -229,11 +238,15 @@ uint64_t growth_freed_ns(const struct analysis *a, const struct sites *sites,
 {
 	const uint64_t end = a->tree.end_ticks;
 	const uint64_t run = walk_duration_ns(&a->walk, end - a->tree.start_ticks);
-	uint64_t ticks;
+	uint64_t live[SITE_EPOCHS], ticks;
+	unsigned most;
 
-	if (a->of_totals || a->walk.input.log_end || (!script && run < GROWTH_RUN_NS) ||
-	    v->lifetime_max_ns < run / GROWTH_AGE)
+	if (a->of_totals || a->walk.input.log_end || (!script && run < GROWTH_RUN_NS))
 		return 0;
-	ticks = growth_freed_ticks(sites, v->epoch_bytes);
-	return ticks && ticks < end ? walk_duration_ns(&a->walk, end - ticks) : 0;
+	most = until_freed(v->epoch_bytes, live);
+	ticks = sites->epoch_ticks[most + 1];
+	if (!most || ticks >= end ||
+	    (v->lifetime_max_ns < run / GROWTH_AGE && !leak_rises_like_a_queue(v, live)))
+		return 0;
+	return walk_duration_ns(&a->walk, end - ticks);
 }

@@ -5,7 +5,8 @@
 #include "../util/order.h"
 
 #define MOST_OF_MEAN 2.5 /* times the mean number of live blocks: what chance explains */
-#define LEAST	     5u	 /* epochs, of 16: in less time, growth cannot be told from a start */
+#define LESS(a, b)   ((a) < (b) ? (a) : (b))
+#define LEAST	     5u /* epochs, of 16: in less time, growth cannot be told from a start */
 
 /* The epochs at whose ends the blocks of a group were live. */
 struct span {
@@ -36,22 +37,41 @@ static bool grew_much(const uint64_t *live, const struct span *s)
 	return live[after_quarters(s, 2)] <= live[s->last] / 4 * 3;
 }
 
-/* Does it only rise, to nearly as much as there ever was, and much in the second half? */
-static bool rises_like_a_queue(const struct site_values *v, const struct span *s)
+/* Did it rise in nearly all epochs of the second half?  What varies by chance does in half of them.
+ */
+static bool rises_steadily(const uint64_t *live, const struct span *s)
 {
-	const uint64_t *live = v->epoch_bytes, last = live[s->last];
+	const unsigned half = after_quarters(s, 2), all = s->last - half;
+	unsigned rising = 0;
 
-	for (unsigned i = s->first; i < s->last; i++)
-		if (live[i] > live[i + 1] + last / 16)
+	for (unsigned i = half; i < s->last; i++)
+		rising += live[i + 1] > live[i];
+	return rising + all / 8 >= all;
+}
+
+bool leak_was_never_more(const struct site_values *v, uint64_t bytes)
+{
+	/* A block that grows by being copied to a larger one is live twice for a moment. */
+	return bytes + LESS(v->size_max, bytes) >= v->local_bytes / 10 * 9;
+}
+
+bool leak_rises_like_a_queue(const struct site_values *v, const uint64_t live[SITE_EPOCHS])
+{
+	const struct span s = span_of(live);
+
+	for (unsigned i = s.first; i < s.last; i++)
+		if (live[i] > live[i + 1] + live[s.last] / 16)
 			return false;
-	return last >= v->local_bytes / 10 * 9 && grew_much(live, s);
+	return leak_was_never_more(v, live[s.last]) && grew_much(live, &s);
 }
 
 bool leak_is_explained(const struct site_values *v, uint64_t run_ns)
 {
-	const double mean = (double)v->lifetime_ns / ((double)run_ns + 1);
+	const double run = (double)run_ns + 1, live = (double)v->live_calls;
+	const double mean = (double)v->lifetime_ns / run;
+	const double most = (double)v->calls * (double)v->lifetime_max_ns / run;
 
-	return v->freed_calls && (double)v->live_calls <= MOST_OF_MEAN * mean;
+	return v->freed_calls && live <= MOST_OF_MEAN * mean && live <= most;
 }
 
 bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SITE_EPOCHS + 1],
@@ -62,8 +82,9 @@ bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SI
 	if (s.last + 1 - s.first < LEAST || !v->left_ticks)
 		return false;
 	if (v->left_ticks >= epoch_ticks[after_quarters(&s, 3) + 1])
-		return !rises_like_a_queue(v, &s);
-	return leak_is_explained(v, run_ns) && !grew_much(v->epoch_bytes, &s);
+		return !leak_rises_like_a_queue(v, v->epoch_bytes);
+	return leak_is_explained(v, run_ns) && !grew_much(v->epoch_bytes, &s) &&
+	       !rises_steadily(v->epoch_bytes, &s);
 }
 
 /* Three late blocks of ten thousand are not growth. */

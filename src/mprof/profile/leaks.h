@@ -36,17 +36,23 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 /*
  * Do blocks that are freed after a while explain how many are live?  Their mean number is the sum
  * of their lifetimes, divided by the time, and a batch that is filled and freed again and again has
- * at most twice as many, or a bit more, as the last one is not in the sum.
+ * at most twice as many, or a bit more, as the last one is not in the sum.  What is live then was
+ * allocated within the longest lifetime: beside a leak, there is more.
  */
 bool leak_is_explained(const struct site_values *v, uint64_t run_ns);
 /*
  * Are the blocks of a stack replaced, as those of a batch or of a full cache are?  Then what was
  * live at the end of an epoch says little of growth: it is high or low as chance will have it. They
  * are if nothing is left of what was live at three quarters, unless it only rises, as a queue does;
- * or if freed blocks explain what is live, unless it grew much.
+ * or if freed blocks explain what is live, unless it grew much, or little in nearly every epoch.
  */
 bool leak_is_replaced(const struct site_values *v, const uint64_t epoch_ticks[SITE_EPOCHS + 1],
 		      uint64_t run_ns);
+/* Were there hardly ever more live bytes than these? */
+bool leak_was_never_more(const struct site_values *v, uint64_t bytes);
+/* With these live bytes at the end of each epoch, does it only rise, to nearly as much as there
+ * ever was, and much in the second half? */
+bool leak_rises_like_a_queue(const struct site_values *v, const uint64_t live[SITE_EPOCHS]);
 /* Is it growing, with this many live bytes at the end of each epoch? */
 bool leak_goes_on(const uint64_t live[SITE_EPOCHS]);
 /* Returns how many epochs ended with clearly more than any before, and the last of these; where
