@@ -296,8 +296,11 @@ static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 	offset = mp_extent_take(bytes, whole ? mp_page() : MPROF_EXTENT_ALIGN);
 	if (!offset)
 		return -EIO;
-	if (mp_file.crowded && t->number) /* its events refer to stacks, which may follow */
+	if (mp_file.crowded && t->number) { /* its events refer to stacks, which may follow */
+		mp_extent_fill(&x, MPROF_EXTENT_FREE, offset, (uint32_t)bytes, 0);
+		mp_file_write(offset, &x, sizeof(x));
 		return -ENOSPC;
+	}
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 && offset + bytes > lim.rlim_cur)
 		return -EFBIG;
 	mp_extent_fill(&x, t->number ? MPROF_EXTENT_EVENTS : MPROF_EXTENT_STACKS, offset,
