@@ -182,6 +182,11 @@ test_options_as_values() {
 	expect_same 'a page in place of the trace' "$(cat err)" "$like log"
 	(mkdir empty && cd empty && "$mprof" report --html ../log; rmdir ../empty) 2>err
 	expect_same 'the same elsewhere' "$(cat err)" "$like ../log"
+	cp log "it's one"
+	expect_refused "unexpected argument 'it's one': expected one file; to compare two: mprof diff log 'it'\\''s one'" compare log "it's one"
+	run "$mprof" report --html "it's one"
+	expect_same 'a page with a space' "$(cat err)" "$like 'it'\\''s one'"
+	rm "it's one"
 	run "$mprof" report --html $$
 	expect_same 'a process in place of the trace' "$(cat err)" "$like $$"
 	run "$mprof" report --html=--json log

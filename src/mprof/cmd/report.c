@@ -12,6 +12,7 @@
 
 #include "../export/exports.h"
 #include "../print/print_totals.h"
+#include "../print/quote.h"
 #include "../print/report.h"
 #include "../util/pager.h"
 #include "../util/alloc.h"
@@ -95,12 +96,17 @@ static bool is_log(const char *word)
 /* Takes the newest trace here, if none was named. */
 static int take_newest(struct options *o, const struct view *v, struct error *err)
 {
+	char *example;
+
 	if (o->html.path &&
-	    (export_file_look(o->html.path, NULL) == -EEXIST || running_is_pid(o->html.path)))
-		return fail(err, -EINVAL,
-			    "--html takes the name of the page, before that of the trace; for "
-			    "example: mprof report --html report.html %s",
-			    o->html.path);
+	    (export_file_look(o->html.path, NULL) == -EEXIST || running_is_pid(o->html.path))) {
+		example = shell_command("mprof report --html report.html ", o->html.path);
+		fail(err, -EINVAL,
+		     "--html takes the name of the page, before that of the trace; for example: %s",
+		     example);
+		free(example);
+		return -EINVAL;
+	}
 	o->newest = export_newest();
 	if (!o->newest)
 		return fail(err, -EINVAL,

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "../export/exports.h"
+#include "../print/quote.h"
 #include "../util/alloc.h"
 #include "../util/nearest.h"
 #include "cmd.h"
@@ -552,14 +553,18 @@ static char *shown_method(char *word)
 
 int usage_one_file(char **file, size_t n, struct error *err)
 {
-	const bool two = n == 2 && export_file_look(file[0], NULL) == -EEXIST &&
-			 export_file_look(file[1], NULL) == -EEXIST;
+	char *one, *two;
 
-	return two ? fail(err, -EINVAL,
-			  "unexpected argument '%s': expected one file; to compare two: mprof diff "
-			  "%s %s",
-			  file[1], file[0], file[1])
-		   : fail(err, -EINVAL, "unexpected argument '%s': expected one file", file[1]);
+	if (n != 2 || export_file_look(file[0], NULL) != -EEXIST ||
+	    export_file_look(file[1], NULL) != -EEXIST)
+		return fail(err, -EINVAL, "unexpected argument '%s': expected one file", file[1]);
+	one = shell_command("mprof diff ", file[0]);
+	two = shell_command(" ", file[1]);
+	fail(err, -EINVAL, "unexpected argument '%s': expected one file; to compare two: %s%s",
+	     file[1], one, two);
+	free(one);
+	free(two);
+	return -EINVAL;
 }
 
 /* Takes the arguments after the options. */
