@@ -734,6 +734,33 @@ END_OF_SOURCE
 	expect_same 'rows that grow' "$(json out '[.rows[] | select(.evidence.kind == "growing") | .function] | sort | join(" ")')" 'enqueue lost'
 }
 
+# A cache that was full early is replaced, and did not grow since.
+test_findings_of_a_full_cache() {
+	cat >full.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static char *cache[1000];
+static void put(int i)
+{
+	char *old = cache[i % 1000];
+	cache[i % 1000] = malloc(700);
+	free(old);
+}
+int main(void)
+{
+	for (int i = 0; i < 40000; i++) {
+		put(i);
+		if (i % 100 == 0)
+			usleep(500);
+	}
+	return 0;
+}
+END
+	compile full
+	report_of ./full
+	expect_words out 'was allocated by put (full.c:7); 684 KiB of its blocks were never freed.'
+}
+
 # Of several callers, only one may lose what it gets.
 test_findings_name_who_leaks() {
 	cat >loses.c <<-'END'

@@ -304,7 +304,7 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 		       uint32_t function)
 {
 	const bool known = growth_is_known(a);
-	struct site_values v;
+	struct site_values v, grown;
 	uint64_t until;
 
 	finding_sums_values(s, function, &v);
@@ -315,13 +315,16 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	}
 	new->ended_before =
 	    !tree_has_heir(&a->tree) && v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
-	finding_sums_curve(s, function, v.epoch_bytes);
-	new->growth = growth_of(&v, known);
+	grown = v;
+	finding_sums_curve(s, function, grown.epoch_bytes);
+	new->growth = growth_of(&grown, known);
+	if (new->growth == GROWTH_OTHER) /* also of what is replaced: it was full early */
+		new->growth = growth_of(&v, false);
 	new->unreachable = v.unreachable_calls;
 	if (!v.unreachable_calls)
 		new->holder = reachable_holder(s->names->reachable, s->names->sym, &v);
 	if (new->growth == GROWTH_UNTIL)
-		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
+		new->grew_ns = growth_end_ns(a, s->sites, grown.epoch_bytes);
 	/* Totals have no times of calls. */
 	if (known && !s->sites->totals.read &&
 	    (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
