@@ -267,7 +267,7 @@ static bool is_reused(const struct mprof_process_entry *e)
 {
 	struct process_memory m;
 
-	return !process_memory(e->pid, &m) && m.start_time != e->start_time;
+	return e->start_time && !process_memory(e->pid, &m) && m.start_time != e->start_time;
 }
 
 void code_names_read(struct trace *t)
