@@ -69,11 +69,13 @@ static struct source_line *entry_of(struct sources *s, const struct sym_line *l,
 				    const char *pattern)
 {
 	uint64_t *known = hash_at(&s->entry_of, (uintptr_t)l);
+	const struct source_line *line;
 	size_t file;
 
 	if (!*known) {
 		file = *l->file ? file_of(s, l->file, pattern) : 0;
-		*known = file ? (uint64_t)(line_of(s, file - 1, l) - s->line) + 2 : 1;
+		line = file ? line_of(s, file - 1, l) : NULL; /* may move s->line */
+		*known = line ? (uint64_t)(line - s->line) + 2 : 1;
 	}
 	return *known > 1 ? &s->line[*known - 2] : NULL;
 }
