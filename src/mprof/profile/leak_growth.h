@@ -53,6 +53,7 @@ uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, cons
 uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS]);
 /* Returns the time from the end of such growth to the end of the run; 0 without.  A queue or a
  * cache without a limit is not among the blocks that were never freed, if the program, or the
- * interpreter of a script, frees them in the end.  Blocks that never live long come and go. */
+ * interpreter of a script, frees them in the end.  Blocks that never live long come and go, unless
+ * there are ever more of them. */
 uint64_t growth_freed_ns(const struct analysis *a, const struct sites *sites,
 			 const struct site_values *v, bool script);
