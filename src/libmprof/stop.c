@@ -15,9 +15,12 @@
 
 void mp_stop(unsigned reason, const char *why)
 {
+	const struct mprof_process_entry *e = mp_entry();
+
 	if (!mp_recording_end())
 		return;
-	mp_lost(reason, 1);
+	if (!e || !e->lost[reason]) /* it is one process, also if it runs several programs */
+		mp_lost(reason, 1);
 	mp_fact_stopped(why);
 	if (!mp_file.header && mp_known.notes[0]) /* no file to record it in */
 		mp_note(why);

@@ -964,6 +964,11 @@ test_file_size_limit() {
 	expect_status 0
 	expect_words out 'the disk was nearly full, or a file size limit was reached'
 	expect_no_text out 'missing at the end'
+	# One process, also if it runs another program afterwards.
+	(ulimit -f 100 && exec "$mprof" record -o exec.log -- perl -e 'my @a = map { "x" x $_ } 1 .. 50000;
+		exec "perl", "-e", "print 1"') >out 2>err
+	expect_same 'output after exec' "$(cat out)" 1
+	expect_text err 'recording ended early in 1 process: the disk was nearly full, or'
 }
 
 # The limits of the program are mprof's, too: it needs no memory for a large stack of its thread.
