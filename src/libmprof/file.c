@@ -109,6 +109,12 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
 	return ret;
 }
 
+/* Bytes of a block: FUSE counts in fragments, others have none. */
+static uint64_t file_unit(const struct statfs *fs)
+{
+	return (uint64_t)(fs->f_frsize ? fs->f_frsize : fs->f_bsize);
+}
+
 /*
  * Bytes of a disk that a file leaves free: the program needs some, and so does the compressed copy
  * of the file.  A small file leaves no more than it takes, so that it can be written to any disk.
@@ -116,7 +122,7 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
  */
 static uint64_t file_leaves(const struct statfs *fs, uint64_t kept)
 {
-	uint64_t least = (uint64_t)fs->f_blocks * (uint64_t)fs->f_bsize / 50;
+	uint64_t least = (uint64_t)fs->f_blocks * file_unit(fs) / 50;
 
 	if (mp_config.last_bytes | mp_config.last_seconds | mp_config.budget)
 		return 0;
@@ -146,7 +152,7 @@ static void file_reserve_ahead(uint64_t tail)
 	step = step > kept / 8 ? step : kept / 8;
 	/* A file system without a size, such as ramfs, says 0 blocks. */
 	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 && fs.f_blocks) {
-		left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+		left = (uint64_t)fs.f_bavail * file_unit(&fs);
 		if (left < file_leaves(&fs, kept))
 			mp_file.crowded = 1;
 		else if (step > (left - file_leaves(&fs, kept)) / 2)

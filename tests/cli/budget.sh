@@ -179,7 +179,8 @@ test_budget_said_in_a_report() {
 	expect_status 2
 	run "$mprof" report --html totals.html --totals said.log
 	expect_text totals.html '<code>mprof report --totals callers '
-	expect_text totals.html '"beside":true'
+	page_head totals.html >head
+	expect_text head '"beside":true'
 	run "$mprof" record -o all.log -- ./turns 10 3>said
 	run "$mprof" report --totals all.log
 	expect_status 2

@@ -36,6 +36,12 @@ expect_words() { # FILE TEXT: as expect_text, wherever lines are broken
 	bad "'$2' is missing in $1: $(head -c 600 "$1")"
 }
 
+page_head() { # FILE: what a report's page says of the run, as JSON
+	python3 -c 'import base64, re, sys, zlib
+head = re.search(r"id=.mprof-head.>([^<]*)<", open(sys.argv[1]).read())[1]
+sys.stdout.buffer.write(zlib.decompress(base64.b64decode(head)))' "$1"
+}
+
 expect_no_text() {
 	! grep -qF -e "$2" "$1" || bad "'$2' should not be in $1"
 }

@@ -96,7 +96,7 @@ test_view_long_raw() {
 		"$(find "/proc/$view/fd" -lname "$PWD/temporary/*" | wc -l)" 2
 	curl -s "$url" >answer
 	expect_text answer '<title>'
-	expect_same 'the size of the trace' "$(grep -o '"trace_bytes":[0-9]*' answer | head -1)" \
+	expect_same 'the size of the trace' "$(page_head answer | grep -o '"trace_bytes":[0-9]*' | head -1)" \
 		"\"trace_bytes\":$(stat -c %s long)"
 	seconds=$("$mprof" report --json long | jq '[.threads[].last_ns] | max')
 	for part in 20 71 98; do
