@@ -8,7 +8,13 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { deflateSync, inflateSync } from "node:zlib";
 import { chromium } from "playwright-core";
+
+// What a page says of the run, as JSON, and the page with that changed.
+const HEAD = /(id="mprof-head">)([^<]*)/, inflated = (packed) => inflateSync(Buffer.from(packed, "base64")).toString();
+const headOf = (text) => inflated(text.match(HEAD)[2]);
+const rewrite = (text, change) => text.replace(HEAD, (_, tag, packed) => tag + deflateSync(change(inflated(packed))).toString("base64"));
 
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
@@ -532,7 +538,7 @@ only("c++", "sources have the text and the figures of mprof report annotate; hom
   await annotated(page, r.said.annotate, r.said.lines);
   assert.equal(await note(page), "");
   assert.equal(await page.locator("#page h2").innerText(), "~/words.cc");
-  const all = await readFile(r.file, "utf8"), home = r.file.slice(0, r.file.lastIndexOf("/"));
+  const text = await readFile(r.file, "utf8"), all = text + headOf(text), home = r.file.slice(0, r.file.lastIndexOf("/"));
   assert.equal(all.indexOf(home), -1, all.slice(all.indexOf(home) - 100, all.indexOf(home) + 100));
   await page.locator(".sources .table button.name", { hasText: /^dl-|libc-start|_start/ }).first().click();
   assert.match(await note(page), /cannot be shown: No such file/);
@@ -549,7 +555,7 @@ only("c++", "sources have the text and the figures of mprof report annotate; hom
 });
 
 only("c", "sources stay out of a page unless asked for", async (r) => {
-  const page = await open(r, "page=sources"), all = await readFile(r.file, "utf8");
+  const page = await open(r, "page=sources"), text = await readFile(r.file, "utf8"), all = text + headOf(text);
   assert.match(await note(page), /without source text.*--sources/);
   assert.ok((await sourceRows(page)).some((row) => row.some((cell) => /layout|main/.test(cell))));
   assert.ok(!all.includes("SPDX-License-Identifier: LGPL-3.0-or-later"));
@@ -1100,8 +1106,8 @@ each("the overview has the run's figures, and four lists that lead on", async (r
 only("c++", "resident memory says how much of it is mprof's own, in processes that ran then", async (r) => {
   const text = await readFile(r.file, "utf8"), file = join(world.directory, "own.html"), said = ", up to 3.0 MiB of it mprof's own";
   for (const [own, ended, words] of [[1000, false, ""], [3 * 2 ** 20, false, said], [3 * 2 ** 20, true, ""]]) {
-    await writeFile(file, text.replace(/"self_bytes":\d+/g, (_, at) => `"self_bytes":${at === text.indexOf('"self_bytes":') ? own : 0}`)
-      .replace(/"end_ns":\d+/g, (was) => (ended ? '"end_ns":0' : was)));
+    await writeFile(file, rewrite(text, (json) => json.replace(/"self_bytes":\d+/g, (_, at) => `"self_bytes":${at === json.indexOf('"self_bytes":') ? own : 0}`)
+      .replace(/"end_ns":\d+/g, (was) => (ended ? '"end_ns":0' : was))));
     const page = await open({ ...r, file }), legend = await page.locator("#timeline .legend").innerText();
     assert.match(legend, new RegExp(`resident \\(RSS\\)${words}$`));
     const tile = await page.locator(".numbers [title*=resident]").getAttribute("title");
@@ -1112,7 +1118,7 @@ only("c++", "resident memory says how much of it is mprof's own, in processes th
 
 only("compiler", "in a small window, the link to resident memory is in reach", async (r) => {
   const file = join(world.directory, "small.html");
-  await writeFile(file, (await readFile(r.file, "utf8")).replace(/"self_bytes":\d+/g, '"self_bytes":99000000'));
+  await writeFile(file, rewrite(await readFile(r.file, "utf8"), (json) => json.replace(/"self_bytes":\d+/g, '"self_bytes":99000000')));
   const page = await open({ ...r, file }, "", { viewport: { width: 420, height: 600 } }), legend = page.locator("#timeline .legend");
   assert.match(await legend.innerText(), /mprof's own/);
   const edges = await legend.evaluate((e) => [e.querySelector("a"), e].map((x) => x.getBoundingClientRect().right));
@@ -1420,8 +1426,10 @@ only("processes", "a coarse trace: filters that it cannot answer are not offered
   await go(plain, `page=tables&process=${thread}`);
   assert.notEqual(await total(plain), all);
   assert.ok(await plain.locator(".filters label", { hasText: "Process" }).count() > 0);
-  assert.equal(text.split('"coarse":false').length, 2);
-  await writeFile(file, text.replace('"coarse":false', '"coarse":true').replace('"merged_nodes":0', '"merged_nodes":1234'));
+  await writeFile(file, rewrite(text, (json) => {
+    assert.equal(json.split('"coarse":false').length, 2);
+    return json.replace('"coarse":false', '"coarse":true').replace('"merged_nodes":0', '"merged_nodes":1234');
+  }));
   const page = await open({ ...r, file }, `page=tables&process=${thread}`, {});
   assert.equal(await total(page), all);
   assert.match(await page.locator("main .note").innerText(), /too many call stacks/);
@@ -2139,8 +2147,10 @@ served("the trace answers filters that the cells of a coarse one cannot", async 
   page.on("pageerror", (e) => page.problems.push(e.message));
   await page.route(/\/3\/$/, async (route) => {
     const response = await route.fetch(), text = await response.text();
-    assert.equal(text.split('"coarse":false').length, 2);
-    await route.fulfill({ response, body: text.replace('"coarse":false', '"coarse":true') });
+    await route.fulfill({ response, body: rewrite(text, (json) => {
+      assert.equal(json.split('"coarse":false').length, 2);
+      return json.replace('"coarse":false', '"coarse":true');
+    }) });
   });
   await page.goto(v.url + "3/#page=tables");
   await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
