@@ -155,7 +155,7 @@ END
 	expect_same 'by function' "$("$mprof" report leaks --json --by function log | jq -r '[.rows | sort_by(.evidence.since_ns)[] | .function] | join(" ")')" 'early marker request'
 }
 
-# A program that runs itself again: what it had before is no growth.
+# A program that executes itself again: blocks from before the exec do not count as growth.
 test_views_leaks_after_exec() {
 	cat >again.c <<'END'
 #include <stdlib.h>

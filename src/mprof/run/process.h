@@ -55,8 +55,8 @@ struct oom_kills {
  * first call; pid 0, or one that is gone: its last group. */
 uint32_t oom_kills_more(struct oom_kills *k, pid_t pid);
 
-/* Returns the process of a thread, whose number users take for a PID (top -H); others as they are.
- */
+/* Returns the PID of the process that thread tid belongs to, because top -H shows threads; returns
+ * tid if there is no such thread. */
 pid_t process_of_thread(pid_t tid);
 
 /* Returns a set of signals in the thread's status, as of "SigPnd:"; all if it is unknown. */

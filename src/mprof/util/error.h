@@ -12,8 +12,7 @@ struct error {
 	char text[512]; /* NUL-terminated, truncated if longer */
 };
 
-/* Returns strerror(error) of something done to another process; that it has ended is no error of
- * the system. */
+/* Returns strerror(error), for operations on another process: ESRCH becomes "it has ended". */
 const char *error_of_process(int error);
 /* Fills err (may be NULL) and returns code, so that `return fail(...)` reads well. */
 int fail(struct error *err, int code, const char *format, ...)

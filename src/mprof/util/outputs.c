@@ -44,7 +44,8 @@ int fail_to_make(struct error *err, int code, const char *path, const char *show
 		     "cannot write '%s': the current directory was removed; change to another one",
 		     shown);
 	else if (code == -ENOENT && !real)
-		fail(err, code, "cannot write '%s': there is no directory '%s'", shown, directory);
+		fail(err, code, "cannot write '%s': directory '%s' does not exist", shown,
+		     directory);
 	else if (code == -EACCES)
 		fail(err, code,
 		     "cannot write '%s': you have no permission to create a file in '%s'; choose "
