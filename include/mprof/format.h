@@ -192,7 +192,9 @@ struct mprof_file_header {
 	uint32_t waiting_pad;
 	uint64_t waiting_exit;	  /* address of libc's exit() there; 0: a signal ends the process */
 	uint64_t waiting_context; /* address of the ucontext_t of that signal; 0: none */
-	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 272u - 8u * MPROF_FREE_SLOTS];
+	/* Size of the chunks that groups replaced while the run went on (FORMAT.md 8.6). */
+	uint64_t replaced_bytes;
+	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 280u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
@@ -242,6 +244,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_TIMES,	 /* struct mprof_times of one thread; mapped and live */
 	MPROF_EXTENT_OWN,	 /* struct mprof_page_run: memory of the library in a process */
 	MPROF_EXTENT_REACH,	 /* struct mprof_reach, rows and roots */
+	MPROF_EXTENT_TAKEN,	 /* struct mprof_taken: what groups have of a run that goes on */
 	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 
@@ -752,6 +755,25 @@ struct mprof_thread_entry {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_threads) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_thread_entry) == 32, "on-disk layout");
+
+/*
+ * Events that groups have, while the run goes on: a struct mprof_taken_entry follows for each
+ * thread that wrote some of them.
+ */
+struct mprof_taken {
+	uint64_t events;
+	uint64_t groups; /* the first ones, by seq; later groups do not count yet */
+	uint64_t entries;
+	uint64_t reserved;
+};
+struct mprof_taken_entry {
+	uint32_t process, thread;
+	uint64_t chunks; /* this many are in groups as a whole ... */
+	uint64_t words;	 /* ... and this many words of the next one */
+	uint64_t first_ticks, last_ticks;
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_taken) == 32, "on-disk layout");
+MPROF_STATIC_ASSERT(sizeof(struct mprof_taken_entry) == 40, "on-disk layout");
 
 /*
  * Stack records: sequences of 64-bit words in STACKS and STACKS_SLOT, one stream for each image

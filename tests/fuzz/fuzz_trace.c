@@ -56,7 +56,9 @@ static size_t mend(unsigned char *at, size_t left, uint64_t offset)
 		return 0;
 	x->magic = MPROF_EXTENT_MAGIC;
 	x->offset = offset;
-	x->kind = (uint16_t)(1 + (x->kind - 1u) % MPROF_EXTENT_THREADS);
+	x->kind = (uint16_t)(1 + (x->kind - 1u) % (MPROF_EXTENT_THREADS + 1));
+	if (x->kind > MPROF_EXTENT_THREADS)
+		x->kind = MPROF_EXTENT_TAKEN;
 	x->image %= 2;
 	memset(&x->run, 0xa5, sizeof(x->run));
 	x->size = (x->size & 0xffc0) ? x->size & 0xffc0 : MPROF_EXTENT_ALIGN;

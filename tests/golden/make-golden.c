@@ -18,7 +18,7 @@
 
 #include "../unit/trace_build.h"
 #include "../unit/trace_text.h"
-#include "trace/compact.h"
+#include "trace/follow.h"
 
 #define BASE WORDS_BASE
 
@@ -291,18 +291,21 @@ static void hole(void)
 	add_pairs(1, 1, 2, 3000, 2);
 }
 
-static void compress_groups(bool exact)
+#define BESIDE "make-golden.tmp"
+
+static void put_beside(void)
 {
-	static const char path[] = "make-golden.tmp";
-	struct error err;
-	struct stat st;
-	FILE *f = fopen(path, "w");
+	FILE *f = fopen(BESIDE, "w");
 
 	if (!f || fwrite(b.bytes, 1, b.n, f) != b.n || fclose(f))
 		die("cannot write make-golden.tmp here");
-	if (trace_compress(path, &(struct compact_options){ .level = 1, .exact = exact }, &err))
-		die(err.text);
-	f = fopen(path, "r");
+}
+
+static void take_back(void)
+{
+	struct stat st;
+	FILE *f = fopen(BESIDE, "r");
+
 	if (!f || fstat(fileno(f), &st))
 		die("cannot read make-golden.tmp");
 	b.bytes = realloc(b.bytes, (size_t)st.st_size);
@@ -310,7 +313,32 @@ static void compress_groups(bool exact)
 	if (!b.bytes || fread(b.bytes, 1, b.n, f) != b.n)
 		die("cannot read make-golden.tmp");
 	fclose(f);
-	unlink(path);
+	unlink(BESIDE);
+}
+
+static void compress_groups(bool exact)
+{
+	const struct compact_options o = { .level = 1, .exact = exact };
+	struct error err;
+
+	put_beside();
+	if (trace_compress(BESIDE, &o, &err))
+		die(err.text);
+	take_back();
+}
+
+/* As mprof does while a run goes on. */
+static void compress_begun(void)
+{
+	const struct compact_options o = { .level = 1, .exact = true };
+	struct follow *f;
+	struct error err;
+
+	put_beside();
+	if (follow_start(&f, BESIDE, &o, &err) || follow_round(f, &err))
+		die(err.text);
+	follow_free(f);
+	take_back();
 }
 
 /* Stacks of a process and its child, an object that goes, a slot, and what makes no sense. */
@@ -432,6 +460,27 @@ static void grouped_empty(void)
 {
 	add_start(1, 100, 1001);
 	compress_groups(false);
+}
+
+/* A thread that goes on in its slot and in a new chunk, one that ended, and one that began later.
+ */
+static void grouped_begun(void)
+{
+	struct words w;
+
+	build_header(&b)->process[2] = (struct mprof_process_entry){ .number = 1, .pid = 100 };
+	build_header(&b)->chunks = 3;
+	add_start(1, 100, 1001);
+	add_pairs(1, 1, 1, 2000, 100);
+	add_pairs(1, 2, 1, 2050, 5);
+	add_pairs(1, 1, 2, 3000, 3);
+	words_pairs(&w, 4000, 4);
+	build_slot(&b, 1, 1, 3, &w, 4096);
+	compress_begun();
+	words_pairs(&w, 4000, 6); /* the same ones and two more */
+	build_chunk(&b, 1, 1, 3, &w);
+	add_pairs(1, 3, 1, 4100, 2);
+	build_header(&b)->chunks += 2;
 }
 
 static void add_counts(void)
@@ -718,6 +767,36 @@ static void group_checksum(void)
 	b.bytes[make_group(&head) + 64 + sizeof(*head) + 5] ^= 1;
 }
 
+/* Groups do not count then, and their events are missing. */
+static void group_taken_checksum(void)
+{
+	size_t at;
+
+	grouped_begun();
+	for (at = MPROF_HEADER_SIZE; at < b.n; at += build_extent_at(&b, at)->size)
+		if (build_extent_at(&b, at)->kind == MPROF_EXTENT_TAKEN &&
+		    build_extent_at(&b, at)->seq)
+			b.bytes[at + 64] ^= 1;
+}
+
+/* Only the first entry is in order. */
+static void group_taken_order(void)
+{
+	struct mprof_taken *head;
+	struct mprof_taken_entry *e;
+	size_t at;
+
+	grouped_begun();
+	for (at = MPROF_HEADER_SIZE; at < b.n; at += build_extent_at(&b, at)->size) {
+		head = (struct mprof_taken *)(b.bytes + at + 64);
+		e = (struct mprof_taken_entry *)(head + 1);
+		if (build_extent_at(&b, at)->kind != MPROF_EXTENT_TAKEN || !head->groups)
+			continue;
+		e[1].thread = 0;
+		build_seal(&b, at);
+	}
+}
+
 static void group_frame_bytes(void)
 {
 	struct mprof_group *head;
@@ -812,6 +891,7 @@ static const struct row {
 	{ "ok/grouped-names.trace", grouped_names },
 	{ "ok/grouped-slot.trace", grouped_slot },
 	{ "ok/grouped-fork.trace", grouped_fork },
+	{ "ok/group-taken.trace", grouped_begun },
 	{ "ok/grouped-empty.trace", grouped_empty },
 	{ "ok/counts.counts-file", add_counts },
 	{ "bad/wrong-magic.trace", wrong_magic },
@@ -849,6 +929,8 @@ static const struct row {
 	{ "bad/packed-frame-bytes.trace", packed_frame_bytes },
 	{ "bad/stacks.trace", stacks_bad },
 	{ "bad/group-checksum.trace", group_checksum },
+	{ "bad/group-taken-checksum.trace", group_taken_checksum },
+	{ "bad/group-taken-order.trace", group_taken_order },
 	{ "bad/group-frame-bytes.trace", group_frame_bytes },
 	{ "bad/group-events.trace", group_events },
 	{ "bad/group-lanes.trace", group_lanes },

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/order.h"
 #include "../util/whole.h"
 #include "compact_job.h"
 
@@ -55,6 +56,19 @@ static int copy_extent(struct job *j, const struct extent *x)
 	return job_add_extent(j, head, bytes);
 }
 
+/* A group from while the run went on. */
+static int copy_group(struct job *j, const struct extent *x)
+{
+	struct mprof_index_entry *e = GROW_ONE(j->index.item, j->index.n, j->index.room);
+	struct mprof_group head = { 0 };
+
+	if (trace_read(j->from, &head, sizeof(head), x->payload) != sizeof(head))
+		return -EIO;
+	*e = (struct mprof_index_entry){ j->tail, x->head.first_ticks, x->head.last_ticks,
+					 head.first_event };
+	return copy_extent(j, x);
+}
+
 static int take_extent(struct job *j, const struct extent *x)
 {
 	switch (x->kind) {
@@ -62,17 +76,26 @@ static int take_extent(struct job *j, const struct extent *x)
 	case MPROF_EXTENT_INDEX:
 	case MPROF_EXTENT_SLOT:
 	case MPROF_EXTENT_EVENTS:
+	case MPROF_EXTENT_TAKEN:
+	case MPROF_EXTENT_THREADS:
 		return 0;
+	case MPROF_EXTENT_SORTS:
+		return j->keeps_groups ? copy_extent(j, x) : 0;
+	case MPROF_EXTENT_GROUP:
+		return j->keeps_groups ? copy_group(j, x) : 0;
 	default:
 		return copy_extent(j, x);
 	}
 }
+
+ORDER(by_event, struct mprof_index_entry, RISING(first_event))
 
 static int add_index(struct job *j)
 {
 	size_t used = j->index.n * sizeof(*j->index.item);
 	unsigned char *to;
 
+	SORT(j->index.item, j->index.n, by_event);
 	if (used > MPROF_EXTENT_MAX / 2) /* without the index a reader finds the groups, too */
 		return 0;
 	to = job_payload(j, used);
@@ -119,9 +142,9 @@ static int write_header(struct job *j, uint64_t index_offset)
 }
 
 /* Parts that could not be read this time may be readable later. */
-static bool is_damaged(const struct trace *t)
+bool job_is_damaged(const struct job *j)
 {
-	const struct trace_damage *d = &t->damage;
+	const struct trace_damage *d = &j->from->damage;
 
 	return d->chunks_bad || d->words_bad || d->sizes_bad || d->bytes_missing;
 }
@@ -134,8 +157,8 @@ static int write_all(struct job *j)
 	if (!ret)
 		ret = job_add_stacks(j);
 	if (!ret)
-		ret = job_add_events(j);
-	if (!ret && is_damaged(j->from))
+		ret = j->events_of ? events_add_last(j->events_of, j->nodes) : job_add_events(j);
+	if (!ret && job_is_damaged(j))
 		return -EBADMSG;
 	if (!ret && j->options->finished)
 		j->options->finished(j->options->context, j->from);
@@ -214,14 +237,15 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 
 static int look_over(struct job *j)
 {
-	bool cut = is_damaged(j->from);
+	bool cut = job_is_damaged(j);
 
 	extents_find_again(j->from, &j->extents);
 	for (size_t i = 0; i < j->extents.n; i++)
 		cut |= is_cut(&j->extents.item[i]);
 	if (cut)
 		return -EBADMSG;
-	j->packer = packer_new(j->options->level);
+	if (!j->packer)
+		j->packer = packer_new(j->options->level);
 	j->done = calloc(j->extents.n + 1, sizeof(*j->done));
 	return j->packer && j->done ? 0 : -ENOMEM;
 }
@@ -246,7 +270,7 @@ static int replace(struct job *j, const char *path, struct error *err)
 	return 0;
 }
 
-static void job_release(struct job *j)
+void job_release(struct job *j)
 {
 	new_file_drop(&j->file);
 	packer_free(j->packer);
@@ -270,18 +294,29 @@ static unsigned shift_of(const struct trace *t)
 
 #define SHIFT_EXACT 8u /* what is below fits into a byte */
 
+unsigned job_shift(const struct job *j)
+{
+	return j->options->exact ? SHIFT_EXACT : shift_of(j->from);
+}
+
+int job_replace(struct job *j, const char *path, struct error *err)
+{
+	int ret = check_complete(&j->from->damage, path, err);
+
+	if (ret)
+		return ret;
+	ret = look_over(j);
+	return ret ? stopped(j, ret, path, err) : replace(j, path, err);
+}
+
 int trace_compress(const char *path, const struct compact_options *o, struct error *err)
 {
 	struct job j = { .fd = -1, .options = o };
 	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
-		j.shift = o->exact ? SHIFT_EXACT : shift_of(j.from);
-		ret = check_complete(&j.from->damage, path, err);
-		if (!ret) {
-			ret = look_over(&j);
-			ret = ret ? stopped(&j, ret, path, err) : replace(&j, path, err);
-		}
+		j.shift = job_shift(&j);
+		ret = job_replace(&j, path, err);
 	}
 	job_release(&j);
 	return ret;

@@ -19,6 +19,7 @@ struct events {
 	size_t marks;
 	uint64_t groups;
 	uint64_t ticks[2]; /* of the current group: first and last */
+	uint64_t floor;	   /* no event is before the last one of the part before */
 };
 
 /* ---- writing ---- */
@@ -83,16 +84,22 @@ static int write_group(struct events *w)
 	}
 	if (!to)
 		return -ENOMEM;
-	add_to_index(w, head.first_event);
+	if (!w->job->live)
+		add_to_index(w, head.first_event);
 	memcpy(to, &head, sizeof(head));
 	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
+}
+
+void events_forget(struct events *w, uint32_t process)
+{
+	group_forget(w->group, process);
 }
 
 /* Frees the memory of processes that have been read completely. */
 static void forget_ended(struct events *w)
 {
 	const struct trace *t = w->job->from;
-	bool over = true;
+	bool over = !w->job->live;
 
 	for (size_t i = 0; i < t->streams; i++) {
 		const struct stream *s = &t->stream[i];
@@ -102,24 +109,26 @@ static void forget_ended(struct events *w)
 		if (i + 1 == t->streams || t->chunk[s[1].first].process != process) {
 			if (over)
 				group_forget(w->group, process);
-			over = true;
+			over = !w->job->live;
 		}
 	}
 }
 
-/* Ends the group when it is full, or when it is the last one. */
-static int end_group(struct events *w, bool last)
+/* Ends the group when it is full, or when it is the last one.  *ended: is there none now? */
+static int end_group(struct events *w, bool last, bool *ended)
 {
 	bool settled;
 	uint32_t events = group_events(w->group, &settled);
 	int ret;
 
+	*ended = !events;
 	if (!events ||
 	    (!last && (events < GROUP_EVENTS || (!settled && events < GROUP_EVENTS + GROUP_OVER))))
 		return 0;
 	ret = write_group(w);
 	forget_ended(w);
 	group_begin(w->group, w->job->shift, w->job->options->exact);
+	*ended = true;
 	return ret ? ret : job_go_on(w->job);
 }
 
@@ -129,7 +138,7 @@ static int add_words(struct events *w, size_t n, size_t *added)
 	const struct compact_options *o = w->job->options;
 	struct group_added sum = { 0 };
 	uint64_t limit;
-	struct stream *s = merge_top(w->job->from, &limit);
+	struct stream *s = w->floor ? NULL : merge_top(w->job->from, &limit);
 	int ret = s ? group_add_words(w->group, s, n, limit, &sum) : 0;
 
 	*added = sum.events;
@@ -142,6 +151,19 @@ static int add_words(struct events *w, size_t n, size_t *added)
 	return ret;
 }
 
+/*
+ * A thread had the time of an event and had not stored it yet as an earlier part was read.  It had
+ * not returned from the call either, so no other thread can have seen what it did.
+ */
+static void lift(struct events *w, struct event *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (e[i].ticks < w->floor)
+			e[i].ticks = w->floor;
+	if (e[n - 1].ticks > w->floor)
+		w->floor = 0;
+}
+
 /* Adds up to n of the next events.  *added: how many, 0 at the end.  0 or -errno. */
 static int add_events(struct events *w, size_t n, size_t *added)
 {
@@ -152,6 +174,8 @@ static int add_events(struct events *w, size_t n, size_t *added)
 	n = *added = trace_next(w->job->from, e, n);
 	if (!n)
 		return 0;
+	if (w->floor)
+		lift(w, e, n);
 	if (!group_events(w->group, &settled))
 		w->ticks[0] = e->ticks;
 	w->ticks[1] = e[n - 1].ticks;
@@ -186,9 +210,27 @@ static int add_batch(struct events *w, size_t *added)
 	return ret;
 }
 
-static int write_events(struct events *w)
+#define PART_LEAST (40u << 20) /* bytes of words that may be too few for a group */
+
+/* Are there enough words for another group? */
+static bool have_enough(const struct trace *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < t->streams && bytes < PART_LEAST; i++) {
+		const struct stream *s = &t->stream[i];
+
+		bytes += (uint64_t)(s->end - s->pos) * sizeof(*s->pos);
+		for (size_t k = s->next; k < s->last && bytes < PART_LEAST; k++)
+			bytes += t->chunk[k].bytes;
+	}
+	return bytes >= PART_LEAST;
+}
+
+static int write_events(struct events *w, bool last)
 {
 	const struct compact_options *o = w->job->options;
+	bool ended;
 	size_t n;
 	int ret;
 
@@ -196,14 +238,14 @@ static int write_events(struct events *w)
 	group_begin(w->group, w->job->shift, o->exact);
 	trace_keep_numbers(w->job->from, true);
 	while (!(ret = add_batch(w, &n)) && n) {
-		ret = end_group(w, false);
+		ret = end_group(w, false, &ended);
 		if (!ret && o->stop && *o->stop)
 			ret = -EINTR;
-		if (ret)
+		if (ret || (!last && ended && !have_enough(w->job->from)))
 			break;
 	}
 	trace_keep_numbers(w->job->from, false);
-	return ret ? ret : end_group(w, true);
+	return ret ? ret : end_group(w, true, &ended);
 }
 
 static int write_threads(const struct events *w)
@@ -238,6 +280,8 @@ static int find_marks(struct events *w)
 	const struct trace *t = w->job->from;
 	size_t n = 3 * t->facts + 2 * (t->residencies + t->peaks) + t->samples + t->threads;
 
+	free(w->mark);
+	w->marks = 0;
 	w->mark = calloc(n + 1, sizeof(*w->mark));
 	if (!w->mark)
 		return -ENOMEM;
@@ -262,33 +306,61 @@ static int find_marks(struct events *w)
 	return 0;
 }
 
-static int name_stacks(struct events *w)
-{
-	const struct trace *t = w->job->from;
-	const struct stack_map *map;
-	const size_t maps = stacks_maps(t, &map);
+/* ---- parts ---- */
 
-	if (sorts_start(&w->sorts, trace_stacks(t)->nodes))
-		return -ENOMEM;
-	sorts_name_stacks(&w->sorts, map, maps);
-	return 0;
+struct events *events_new(struct job *j)
+{
+	struct events *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->job = j;
+	w->group = sorts_start(&w->sorts, 0) ? NULL : group_writer_new(&w->sorts);
+	if (w->group)
+		return w;
+	events_free(w);
+	return NULL;
+}
+
+void events_free(struct events *w)
+{
+	if (!w)
+		return;
+	group_writer_free(w->group);
+	sorts_free(&w->sorts);
+	free(w->mark);
+	free(w);
+}
+
+int events_add(struct events *w, size_t nodes, bool last)
+{
+	const struct stack_map *map;
+	const size_t maps = stacks_maps(w->job->from, &map);
+	int ret;
+
+	sorts_name_stacks(&w->sorts, map, maps, nodes);
+	w->floor = w->ticks[1];
+	ret = find_marks(w);
+	return ret ? ret : write_events(w, last);
+}
+
+int events_add_last(struct events *w, size_t nodes)
+{
+	const int ret = events_add(w, nodes, true);
+
+	return ret ? ret : write_threads(w);
+}
+
+uint64_t events_groups(const struct events *w)
+{
+	return w->groups;
 }
 
 int job_add_events(struct job *j)
 {
-	struct events w = { .job = j, .group = NULL };
-	int ret = name_stacks(&w);
+	struct events *w = events_new(j);
+	const int ret = w ? events_add_last(w, trace_stacks(j->from)->nodes) : -ENOMEM;
 
-	if (!ret)
-		ret = find_marks(&w);
-	if (!ret) {
-		w.group = group_writer_new(&w.sorts);
-		ret = w.group ? write_events(&w) : -ENOMEM;
-	}
-	if (!ret)
-		ret = write_threads(&w);
-	group_writer_free(w.group);
-	sorts_free(&w.sorts);
-	free(w.mark);
+	events_free(w);
 	return ret;
 }

@@ -22,6 +22,8 @@ int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
 		      MPROF_EXTENT_ALIGN;
 	int ret;
 
+	if (j->live)
+		j->tail = __atomic_fetch_add(&j->live->header->tail, size, __ATOMIC_RELAXED);
 	head.offset = j->tail;
 	head.size = (uint32_t)size;
 	memcpy(j->out, &head, sizeof(head));
@@ -51,7 +53,7 @@ int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_
 int job_go_on(const struct job *j)
 {
 	const struct compact_options *o = j->options;
-	uint64_t done = 8 * j->events, all = j->from->file_bytes;
+	uint64_t done = 8 * (j->events - j->before), all = trace_bytes(j->from);
 
 	if (o->stop && *o->stop)
 		return -EINTR;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../util/new_file.h"
+#include "append.h"
 #include "compact.h"
 #include "pack.h"
 #include "reader.h"
@@ -27,6 +28,11 @@ struct job {
 	struct index index;
 	unsigned char *out; /* the next extent */
 	size_t out_room;
+	struct append *live; /* the run's file, while it goes on: new extents go there; else NULL */
+	bool keeps_groups;   /* those that the trace has are copied, and `from` is the rest */
+	uint64_t before;     /* events that were added earlier */
+	struct events *events_of; /* they are continued; NULL: begun */
+	size_t nodes;		  /* of stacks, with events_of */
 };
 
 /* Makes space for the payload of the next extent; discards its former content.  NULL without
@@ -40,7 +46,31 @@ int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_
 /* -EINTR if the caller wants it to end; otherwise reports progress and returns 0. */
 int job_go_on(const struct job *j);
 
+/* compact.c */
+bool job_is_damaged(const struct job *j);
+/* Returns the unit of time for j->from. */
+unsigned job_shift(const struct job *j);
+/* Writes a new file from j->from, and replaces `path` with it.  0, or -errno with *err. */
+int job_replace(struct job *j, const char *path, struct error *err);
+/* Closes j->from, too. */
+void job_release(struct job *j);
+
 /* compact_events.c: adds all events in groups, with their owners.  0 or -errno. */
 int job_add_events(struct job *j);
+
+/*
+ * The same in parts, each from another j->from, whose stacks have the same nodes each time.  A part
+ * ends with a whole group, and with all events if it is the last, or if there are too few for
+ * another group.
+ */
+struct events *events_new(struct job *j); /* NULL without memory */
+void events_free(struct events *w);
+/* nodes: of all stacks so far.  0 or -errno. */
+int events_add(struct events *w, size_t nodes, bool last);
+/* The same for the last part, and adds who wrote them. */
+int events_add_last(struct events *w, size_t nodes);
+uint64_t events_groups(const struct events *w);
+/* Frees what a process without further events needs. */
+void events_forget(struct events *w, uint32_t process);
 /* compact_stacks.c: adds all stack records. */
 int job_add_stacks(struct job *j);

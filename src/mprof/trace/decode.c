@@ -195,6 +195,14 @@ static bool is_touched(uint64_t word)
 	return mprof_word_tag(word) == MPROF_TAG_TOUCHED && !(word >> 52);
 }
 
+/* Skips the rest of the chunk. */
+static enum rare stop(struct stream *s)
+{
+	s->taken = (size_t)(s->pos - s->buf);
+	s->pos = s->end;
+	return RARE_STOP;
+}
+
 /* State words take effect when they are read; they are not ordered by time. */
 static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 {
@@ -225,8 +233,7 @@ static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 	}
 	if (word)
 		trace_note_damage(t, &t->damage.words_bad, 1, chunk_offset(&t->chunk[s->next - 1]));
-	s->pos = s->end;
-	return RARE_STOP;
+	return stop(s);
 }
 
 /*
@@ -264,8 +271,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 		if (word || !t->chunk[s->next - 1].slot)
 			trace_note_damage(t, &t->damage.words_bad, 1,
 					  chunk_offset(&t->chunk[s->next - 1]));
-		s->pos = s->end;
-		return RARE_STOP;
+		return stop(s);
 	}
 	e->ticks &= MPROF_TICKS_MASK;
 	*key = event_key(e->ticks, rank);
@@ -364,12 +370,58 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	return (size_t)(e - events);
 }
 
+/*
+ * Decodes events of the words that are loaded, to events[*got] and behind.  False if there are n,
+ * or if *key, that of the event at s->pos, reaches the limit.
+ */
+static inline bool decode_some(struct trace *t, struct stream *s, struct event *events, size_t n,
+			       uint64_t limit, size_t *got, uint64_t *key)
+{
+	size_t words;
+
+	*key = 0;
+	*got += decode_short(s, events + *got, n - *got, limit, key);
+	if (*key >= limit || *got == n)
+		return false;
+	if (s->pos == s->end || decode_rare(t, s, &events[*got], &words, key) != RARE_EVENT)
+		return true;
+	if (*key >= limit)
+		return false;
+	events[*got].process = s->process;
+	events[*got].thread = s->thread;
+	s->ticks = events[*got].ticks;
+	if (moves_addr(&events[*got]))
+		s->addr = events[*got].addr;
+	if (frees_block(&events[*got]))
+		s->touched = 0;
+	s->pos += words;
+	++*got;
+	return true;
+}
+
+/* Decodes what groups have of the chunk: later words depend on it. */
+static void skip_taken(struct trace *t, struct stream *s, size_t words)
+{
+	const uint64_t *end = s->end;
+	struct event unused[64];
+	uint64_t key;
+	size_t got;
+
+	s->end = s->pos + (s->skip < words ? s->skip : words);
+	while (s->pos != s->end) {
+		got = 0;
+		decode_some(t, s, unused, sizeof(unused) / sizeof(unused[0]), KEY_END, &got, &key);
+	}
+	s->end = end;
+}
+
 static bool stream_load(struct trace *t, struct stream *s)
 {
 	while (s->next < s->last) {
 		const struct chunk *c = &t->chunk[s->next++];
 		size_t words = c->used || c->slot ? chunk_load(t, c, &s->buf, &s->room) : 0;
 
+		s->taken = words;
 		if (chunk_is_cut(t, c) || (!words && (c->used || c->slot) && !chunk_is_gone(t, c)))
 			trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
 		if (!words)
@@ -384,7 +436,10 @@ static bool stream_load(struct trace *t, struct stream *s)
 		s->map = stack_map_find(t, c->process, c->image);
 		s->process = c->process;
 		s->thread = c->thread;
-		return true;
+		if (s->skip && s->next == s->first + 1)
+			skip_taken(t, s, words);
+		if (s->pos != s->end)
+			return true;
 	}
 	free(s->buf);
 	s->buf = NULL;
@@ -396,33 +451,15 @@ static bool stream_load(struct trace *t, struct stream *s)
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
 		     uint64_t limit, uint64_t *key)
 {
-	size_t got = 0, words;
+	size_t got = 0;
 
-	for (;;) {
+	do
 		if (s->pos == s->end && !stream_load(t, s)) {
 			*key = KEY_END;
 			return got;
 		}
-		*key = 0;
-		got += decode_short(s, events + got, n - got, limit, key);
-		if (*key >= limit)
-			return got;
-		if (got == n)
-			break;
-		if (s->pos == s->end || decode_rare(t, s, &events[got], &words, key) != RARE_EVENT)
-			continue;
-		if (*key >= limit)
-			return got;
-		events[got].process = s->process;
-		events[got].thread = s->thread;
-		s->ticks = events[got].ticks;
-		if (moves_addr(&events[got]))
-			s->addr = events[got].addr;
-		if (frees_block(&events[got]))
-			s->touched = 0;
-		s->pos += words;
-		got++;
-	}
-	*key = event_key(s->ticks, RANK_GIVES);
+	while (decode_some(t, s, events, n, limit, &got, key));
+	if (*key < limit)
+		*key = event_key(s->ticks, RANK_GIVES);
 	return got;
 }

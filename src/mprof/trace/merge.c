@@ -133,6 +133,14 @@ struct stream *merge_top(struct trace *t, uint64_t *limit)
 	return s->pos == s->end ? NULL : s;
 }
 
+/* Groups name blocks in a way that later events do not continue. */
+static void forget_blocks(struct event *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (e[i].kind != EVENT_CONTROL && e[i].kind != EVENT_LOST)
+			e[i].block = 0;
+}
+
 size_t trace_next(struct trace *t, struct event *events, size_t n)
 {
 	uint32_t stream;
@@ -147,6 +155,8 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 	}
 	if (t->packed)
 		got = packed_next(t, events, n);
+	if (t->packed && t->has_taken)
+		forget_blocks(events, got);
 	while (got < n && t->heap_n)
 		got += merge_run(t, events + got, n - got, &stream);
 	main_threads_give(t, events, got);

@@ -215,7 +215,8 @@ static void take_extent(struct trace *t, const struct extent *x)
 
 	switch (x->kind) {
 	case MPROF_EXTENT_GROUP:
-		add_group(p, x);
+		if (!t->has_taken || x->head.seq <= t->taken_groups)
+			add_group(p, x);
 		break;
 	case MPROF_EXTENT_SORTS:
 		*GROW_ONE(p->sorts_at, p->sorts_extents, p->sorts_room) = *x;
@@ -225,7 +226,7 @@ static void take_extent(struct trace *t, const struct extent *x)
 		break;
 	case MPROF_EXTENT_EVENTS:
 	case MPROF_EXTENT_SLOT:
-		sound = false; /* their position in time is unknown */
+		sound = t->has_taken; /* otherwise their position in time is unknown */
 		break;
 	}
 	if (!sound)

@@ -84,6 +84,9 @@ struct stream {
 	uint32_t first;			  /* its first chunk */
 	uint64_t *buf;
 	size_t room; /* bytes of buf */
+	size_t
+	    taken;   /* words of the last loaded chunk, up to where its events end or decoding is */
+	size_t skip; /* words of its first chunk that groups have */
 };
 
 /* Streams by the key of their next event; see event_key. */
@@ -102,6 +105,12 @@ struct trace {
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
 	bool is_live;			 /* a process wrote to it while it was opened */
 	bool is_growing;		 /* the same for a profile */
+	/* What groups of a run that goes on have, by process and thread (taken.c): */
+	const struct mprof_taken_entry *taken;
+	size_t taken_n;
+	uint64_t taken_groups;	/* later groups do not count */
+	bool has_taken;		/* it is such a trace; its other events are in streams */
+	bool is_rest;		/* trace_open_rest() */
 	uint64_t until_ticks;	/* of a live trace: the last time that is shown; 0 = all are */
 	bool only_totals;	/* trace_show_totals() */
 	unsigned chunk_rereads; /* how often chunks of a live trace were not complete */
@@ -169,8 +178,8 @@ struct trace {
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
 	struct trace_damage damage_seen;   /* greatest value of each so far: what callers see */
 
-	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
-	struct packed *packed;	    /* of a compressed trace, which has no streams */
+	struct unpacker *unpacker; /* made when the first packed chunk is loaded */
+	struct packed *packed; /* of a trace with groups; without `has_taken` it has no streams */
 	struct trace_source source; /* next is NULL if the file is read here */
 };
 
@@ -245,6 +254,22 @@ void live_find_stacks(struct trace *t, struct extents *x);
 
 /* In a damaged trace, main threads with a greater number are not joined. */
 #define MAIN_THREADS_MOST (1u << 22)
+
+/* taken.c: finds out what groups have while the run goes on. */
+void taken_find(struct trace *t, const struct extents *x);
+/* Returns what they have of a thread; NULL if nothing. */
+const struct mprof_taken_entry *taken_of(const struct trace *t, uint32_t process, uint32_t thread);
+/*
+ * Opens what groups do not have yet, according to n entries, which remain the caller's: the trace
+ * has no groups.
+ */
+int trace_open_rest(struct trace **out, const char *path, const struct mprof_taken_entry *taken,
+		    size_t n, struct error *err);
+/* Does it name blocks, and has places?  Only a trace that is compressed as a whole. */
+static inline bool trace_is_whole(const struct trace *t)
+{
+	return t->packed && !t->has_taken;
+}
 
 /* main_threads.c */
 void main_threads_find(struct trace *t);

@@ -180,8 +180,13 @@ uint32_t sorts_stack(struct sorts *s, uint32_t node)
 	return s->number[node];
 }
 
-void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps)
+void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps, size_t nodes)
 {
+	large_free(s->owner, s->nodes * sizeof(*s->owner));
+	if (s->number && nodes > s->nodes)
+		s->number = large_extend(s->number, s->nodes * sizeof(*s->number),
+					 nodes * sizeof(*s->number));
+	s->nodes = nodes;
 	s->owner = large_extend(NULL, 0, s->nodes * sizeof(*s->owner));
 	s->map = map;
 	s->maps = maps;

@@ -177,8 +177,9 @@ static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint
 }
 /* Returns the number of a node's stack, 0 for node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
-/* Finds the first owner of each stack; the maps remain the caller's. */
-void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps);
+/* Finds the first owner of each stack; the maps remain the caller's, until the next call. nodes: at
+ * least as many as before. */
+void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps, size_t nodes);
 /* Fills the columns with everything defined since the last call.  0 or -ENOMEM. */
 int sorts_tell(struct sorts *s, struct mprof_sorts *head);
 /* Returns their plain bytes in pieces, see pack.h. */

@@ -36,10 +36,18 @@ static bool is_later(const struct trace *t, const struct extent *x)
 	return last && (x->head.first_ticks & MPROF_TICKS_MASK) > last;
 }
 
+/* Do groups have all of it? */
+static bool is_taken(const struct trace *t, const struct extent *x)
+{
+	const struct mprof_taken_entry *e = taken_of(t, x->head.process, x->head.thread);
+
+	return e && x->head.seq <= e->chunks;
+}
+
 static bool is_events(const struct trace *t, const struct extent *x)
 {
 	return (x->head.kind == MPROF_EXTENT_EVENTS || x->head.kind == MPROF_EXTENT_SLOT) &&
-	       !is_dropped(t, x) && !is_later(t, x);
+	       !is_dropped(t, x) && !is_later(t, x) && !is_taken(t, x);
 }
 
 static bool is_stacks(const struct extent *x)
@@ -129,11 +137,46 @@ static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 static void open_stream(struct trace *t, size_t i)
 {
 	const struct chunk *c = &t->chunk[i];
+	const struct mprof_taken_entry *taken = taken_of(t, c->process, c->thread);
 
-	t->stream[t->streams++] = (struct stream){ .first = (uint32_t)i };
-	t->thread[t->threads++] = (struct trace_thread){ .number = c->thread,
-							 .process = c->process,
-							 .first_ticks = c->first_ticks };
+	t->stream[t->streams] = (struct stream){ .first = (uint32_t)i };
+	t->thread[t->threads] = (struct trace_thread){ .number = c->thread,
+						       .process = c->process,
+						       .first_ticks = c->first_ticks };
+	if (taken) {
+		if (c->seq == taken->chunks + 1)
+			t->stream[t->streams].skip = taken->words;
+		t->thread[t->threads].chunks = taken->chunks;
+		t->thread[t->threads].first_ticks = taken->first_ticks;
+		t->thread[t->threads].last_ticks = taken->last_ticks;
+	}
+	t->streams++;
+	t->threads++;
+}
+
+ORDER(by_number, struct trace_thread, RISING(process) ?: RISING(number))
+
+/* Adds the threads of which groups have everything. */
+static void add_taken_threads(struct trace *t)
+{
+	for (size_t i = 0; i < t->taken_n; i++) {
+		const struct mprof_taken_entry *e = &t->taken[i];
+		const struct chunk *c = t->chunk;
+		const size_t k =
+		    FIRST_WHERE(n, t->chunks,
+				c[n].process > e->process ||
+				    (c[n].process == e->process && c[n].thread >= e->thread));
+
+		if (k < t->chunks && c[k].process == e->process && c[k].thread == e->thread)
+			continue;
+		t->thread[t->threads++] = (struct trace_thread){ .number = e->thread,
+								 .process = e->process,
+								 .chunks = e->chunks,
+								 .first_ticks = e->first_ticks,
+								 .last_ticks = e->last_ticks };
+	}
+	if (t->taken_n)
+		SORT(t->thread, t->threads, by_number);
 }
 
 static void fill_streams(struct trace *t)
@@ -146,7 +189,7 @@ static void fill_streams(struct trace *t)
 
 		if (!i || !same_thread(c, c - 1)) {
 			open_stream(t, i);
-			seq = 0;
+			seq = t->thread[t->threads - 1].chunks;
 		}
 		if (c->seq != seq + 1 && !trace_is_dropping(t) &&
 		    !(t->header.dropped_ticks && c->first_ticks <= t->header.dropped_ticks))
@@ -206,10 +249,12 @@ void streams_build(struct trace *t, const struct extents *x, bool events)
 	for (size_t i = 0; i < t->chunks; i++)
 		n += !i || !same_thread(&t->chunk[i], &t->chunk[i - 1]);
 	t->stream = must_calloc(n + 1, sizeof(*t->stream));
-	t->thread = events ? must_calloc(n + 1, sizeof(*t->thread)) : NULL;
+	t->thread = events ? must_calloc(n + t->taken_n + 1, sizeof(*t->thread)) : NULL;
 	t->heap = must_calloc(n + 1, sizeof(*t->heap));
 	fill_streams(t);
 	read_last_ticks(t);
+	if (events)
+		add_taken_threads(t);
 }
 
 void streams_free(struct trace *t)

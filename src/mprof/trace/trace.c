@@ -20,6 +20,7 @@
 
 #include "../util/large.h"
 #include "../util/memory.h"
+#include "lock.h"
 #include "pack.h"
 
 /* A recording is its owner's alone, as after "sudo mprof record". */
@@ -51,6 +52,8 @@ static int open_file(struct trace *t, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return fail(err, -EBADMSG, "'%s' is %s", t->path,
 			    S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+	if (!t->is_rest)
+		lock_shared(t->fd);
 	t->file_bytes = (uint64_t)st.st_size;
 	memory_cap_file(t->file_bytes);
 	return 0;
@@ -227,12 +230,13 @@ static int read_all(struct trace *t)
 	int ret = 0;
 
 	live_find_extents(t, &x);
-	packed = packed_is_there(&x);
+	taken_find(t, &x);
+	packed = t->has_taken ? t->taken_groups : !t->is_rest && packed_is_there(&x);
 	sum_lost(t);
 	find_cuts(t, &x);
 	take_records(t, &x);
 	live_find_stacks(t, &x);
-	streams_build(t, &x, !packed);
+	streams_build(t, &x, !packed || t->has_taken);
 	stacks_read(t);
 	records_find_stacks(t);
 	if (packed)
@@ -249,15 +253,14 @@ static int read_all(struct trace *t)
 }
 
 static int open_trace(struct trace **out, const char *path, const char *kind_magic,
-		      bool without_stacks, struct error *err)
+		      const struct trace *how, struct error *err)
 {
-	struct trace *t = must_calloc(1, sizeof(*t));
+	struct trace *t = must_memdup(how, sizeof(*t));
 	int ret;
 
 	large_heap();
 	*out = NULL;
 	t->fd = -1;
-	t->without_stacks = without_stacks;
 	t->path = must_strdup(path);
 	ret = open_file(t, err);
 	if (ret)
@@ -283,12 +286,20 @@ failed:
 
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
 {
-	return open_trace(out, path, kind_magic, false, err);
+	return open_trace(out, path, kind_magic, &(struct trace){ 0 }, err);
 }
 
 int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic)
 {
-	return open_trace(out, path, kind_magic, true, NULL);
+	return open_trace(out, path, kind_magic, &(struct trace){ .without_stacks = true }, NULL);
+}
+
+int trace_open_rest(struct trace **out, const char *path, const struct mprof_taken_entry *taken,
+		    size_t n, struct error *err)
+{
+	const struct trace how = { .is_rest = true, .taken = taken, .taken_n = n };
+
+	return open_trace(out, path, MPROF_MAGIC_TRACE, &how, err);
 }
 
 /* What the header of a file would say. */
@@ -364,13 +375,13 @@ void trace_choose_processes(struct trace *t, const uint32_t *process, size_t n)
 
 void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events)
 {
-	if (t->packed)
+	if (trace_is_whole(t))
 		packed_skip(t, most, calls, events);
 }
 
 bool trace_place(const struct trace *t, struct trace_place *place)
 {
-	return t->packed && packed_place(t->packed, place);
+	return trace_is_whole(t) && packed_place(t->packed, place);
 }
 
 void trace_go(struct trace *t, const struct trace_place *place)
@@ -392,12 +403,12 @@ uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block)
 bool trace_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
 		  trace_birth_fn *tell, void *context)
 {
-	return t->packed && packed_births(t, near, after, to, tell, context);
+	return trace_is_whole(t) && packed_births(t, near, after, to, tell, context);
 }
 
 bool trace_names_blocks(const struct trace *t)
 {
-	return t->packed;
+	return trace_is_whole(t);
 }
 
 const struct mprof_file_header *trace_header(const struct trace *t)
@@ -414,8 +425,9 @@ uint64_t trace_bytes(const struct trace *t)
 
 	if (t->original_bytes)
 		return t->original_bytes;
-	if (!(h->flags & MPROF_FILE_COMPRESSED) && h->dropped_bytes < t->file_bytes)
-		return t->file_bytes - h->dropped_bytes;
+	if (!(h->flags & MPROF_FILE_COMPRESSED) &&
+	    h->dropped_bytes + h->replaced_bytes < t->file_bytes)
+		return t->file_bytes - h->dropped_bytes - h->replaced_bytes;
 	return t->file_bytes;
 }
 
