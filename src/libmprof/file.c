@@ -139,7 +139,8 @@ static void file_reserve_ahead(uint64_t tail)
 {
 	struct statfs fs;
 	uint64_t *room = &mp_file.header->room, had = __atomic_load_n(room, __ATOMIC_RELAXED);
-	uint64_t kept = tail - __atomic_load_n(&mp_file.header->dropped_to, __ATOMIC_RELAXED);
+	uint64_t kept = tail - __atomic_load_n(&mp_file.header->dropped_to, __ATOMIC_RELAXED) -
+			__atomic_load_n(&mp_file.header->replaced_bytes, __ATOMIC_RELAXED);
 	uint64_t step = mp_config.log_qty * RECORD_BYTES, want, left = 0;
 	int fd;
 

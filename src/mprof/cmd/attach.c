@@ -267,7 +267,7 @@ static struct sampler *watch(const char *path)
 	struct error err = { "" };
 
 	if (file_head(path, &header, sizeof(header)) == sizeof(header) &&
-	    sampler_start(&s, path, header.run_id, SAMPLER_SHARES, false, &err))
+	    sampler_start(&s, path, header.run_id, SAMPLER_SHARES, false, NULL, &err))
 		cmd_warn("%s", err.text);
 	return s;
 }

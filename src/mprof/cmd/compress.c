@@ -6,14 +6,18 @@
 #include "compress.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../run/follower.h"
 #include "../run/launch.h"
 #include "../run/run.h"
-#include "../trace/compact.h"
+#include "../trace/follow.h"
 #include "../util/format.h"
 #include "cmd.h"
 #include "progress.h"
@@ -26,6 +30,7 @@
 struct options {
 	int level;
 	bool exact;
+	uint64_t follow; /* bytes; 0 = do not */
 	struct arguments log;
 };
 
@@ -36,6 +41,10 @@ static const struct option_row options[] = {
 	OPTION_SET(0, "best", level, COMPACT_LEVEL_BEST,
 		   "Take more time for a smaller file: --level 9"),
 	OPTION_FLAG(0, "exact", exact, "Keep exact times; otherwise they are accurate to 1 us"),
+	OPTION_SIZE_FROM(0, "follow", "SIZE", follow, 1,
+			 "While a run writes LOG, compress it from SIZE on [512M], "
+			 "and finish when the run has ended",
+			 .otherwise = "512M", .example = "2G"),
 	OPTION_ROWS_ALONE(option_memory),
 	OPTION_END,
 };
@@ -85,6 +94,7 @@ static void unwatch(const struct sigaction *before)
 struct one {
 	struct event_count *event_count;
 	struct progress progress;
+	bool shows;
 };
 
 static void on_events(void *context, const struct event *e, size_t n)
@@ -113,34 +123,46 @@ static void on_progress(void *context, uint64_t done, uint64_t all)
 {
 	struct one *one = context;
 
-	if (all && progress_due(&one->progress))
+	if (all && one->shows && progress_due(&one->progress))
 		fprintf(stderr, "\rmprof: compressing %.0f MiB, %3.0f %% ", (double)all / (1 << 20),
 			100.0 * (double)done / (double)all);
 }
 
-int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
-		      int *interrupted)
+static struct compact_options options_for(struct one *one, int level, bool exact,
+					  struct event_count *event_count)
 {
-	struct one one = { .event_count = event_count };
 	struct compact_options o = {
-		.level = level, .exact = exact, .stop = &stop, .context = &one
+		.level = level, .exact = exact, .stop = &stop, .context = one
 	};
-	struct sigaction before[STOPPING];
-	struct error err;
-	int code;
 
-	if (run_uses(path)) {
-		cmd_error(0, "'%s' is being written by a run in progress", path);
-		return -EBUSY;
-	}
+	one->event_count = event_count;
 	if (event_count) {
 		memset(event_count, 0, sizeof(*event_count));
 		o.events = on_events;
 		o.sums = on_sums;
 		o.finished = on_finished;
 	}
-	if (progress_begin(&one.progress))
-		o.progress = on_progress;
+	return o;
+}
+
+int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
+		      int *interrupted)
+{
+	struct one one = { 0 };
+	struct compact_options o = options_for(&one, level, exact, event_count);
+	struct sigaction before[STOPPING];
+	struct error err;
+	int code;
+
+	if (run_uses(path)) {
+		cmd_error(0,
+			  "'%s' is being written by a run in progress; --follow compresses it "
+			  "meanwhile",
+			  path);
+		return -EBUSY;
+	}
+	one.shows = progress_begin(&one.progress);
+	o.progress = on_progress;
 	watch(before);
 	code = trace_compress(path, &o, &err);
 	unwatch(before);
@@ -150,6 +172,92 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 	if (code)
 		cmd_error(0, "%s", err.text);
 	return code;
+}
+
+/* ---- a trace that is still written ---- */
+
+#define LOOK_MS	     100
+#define LATER_ROUNDS 4 /* later parts are smaller, so that less waits for them on the disk */
+
+/* Is the run over?  *led: does another mprof give orders? */
+static bool is_over(const char *path, bool *led, bool *leave)
+{
+	struct pollfd orders = { .fd = FOLLOWER_ORDERS, .events = POLLIN };
+	char order = 0;
+
+	if (poll(&orders, *led, LOOK_MS) > 0) {
+		*led = read(FOLLOWER_ORDERS, &order, 1) > 0;
+		*leave = order == FOLLOWER_LEAVE;
+	}
+	return *led ? order != 0 : !run_uses(path);
+}
+
+/* While the other mprof waits for the program, signals of the terminal are for that. */
+static int follow_on(struct follow *f, const char *path, uint64_t given_at, bool *led,
+		     struct error *err)
+{
+	uint64_t at = given_at;
+	bool leave = false;
+	int code = 0;
+
+	while (!code && !is_over(path, led, &leave)) {
+		if (*led)
+			stop = 0;
+		else if (stop)
+			leave = true;
+		if (leave)
+			break;
+		if (follow_grown(f) < at)
+			continue;
+		code = follow_round(f, err);
+		at = given_at / LATER_ROUNDS + 1;
+	}
+	if (!code && leave)
+		code = fail(err, -EINTR,
+			    "'%s' is compressed in part, and can be read; compress the rest with "
+			    "mprof compress when the run has ended",
+			    path);
+	return code;
+}
+
+/* Returns 0 or -errno with *err. */
+static int follow_to_end(const char *path, const struct options *given, struct one *one,
+			 const struct compact_options *o, bool *led, struct error *err)
+{
+	struct follow *f = NULL;
+	int code = follow_start(&f, path, o, err);
+
+	if (!code)
+		code = follow_on(f, path, given->follow, led, err);
+	if (!code) {
+		one->shows = progress_begin(&one->progress);
+		code = follow_finish(f, err);
+		progress_done(&one->progress);
+	}
+	follow_free(f);
+	return code;
+}
+
+static int compress_along(const char *path, const struct options *given)
+{
+	bool led = getenv(FOLLOWER_VARIABLE);
+	const bool was_led = led;
+	struct compress_result result;
+	struct one one = { 0 };
+	struct compact_options o =
+	    options_for(&one, given->level, given->exact, &result.event_count);
+	struct sigaction before[STOPPING];
+	struct error err;
+
+	o.progress = on_progress;
+	watch(before);
+	result.code = follow_to_end(path, given, &one, &o, &led, &err);
+	unwatch(before);
+	if (result.code && (!was_led || result.code == -EINTR))
+		cmd_error(0, "%s", err.text);
+	if (led && write(FOLLOWER_RESULT, &result, sizeof(result)) < 0)
+		return -errno;
+	return result.code;
 }
 
 /* ---- the command ---- */
@@ -185,10 +293,15 @@ int cmd_compress(int argc, char **argv)
 			continue;
 		}
 		before = cmd_file_bytes(o.log.item[i]);
-		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
-		if (one == -EINTR)
+		interrupted = 0;
+		if (o.follow && (getenv(FOLLOWER_VARIABLE) || run_uses(o.log.item[i])))
+			one = compress_along(o.log.item[i], &o);
+		else
+			one =
+			    compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
+		if (one == -EINTR && interrupted)
 			raise(interrupted); /* the earlier handlers are restored */
-		if (!one)
+		if (!one && !getenv(FOLLOWER_VARIABLE))
 			tell(o.log.item[i], before);
 		else
 			status = STATUS_FILE;

@@ -6,7 +6,15 @@
 
 #include <stdbool.h>
 
-struct event_count;
+#include "event_count.h"
+
+#define COMPRESS_AT (512u << 20) /* bytes of a trace that is compressed while it is written */
+
+/* What `mprof compress --follow` tells who started it. */
+struct compress_result {
+	int code; /* 0, or -errno: the trace is as it was, and readable */
+	struct event_count event_count;
+};
 
 /*
  * Compresses a trace with a progress line on a terminal; Ctrl-C stops it. *event_count, if not

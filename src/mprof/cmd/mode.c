@@ -60,7 +60,7 @@ static void tell_errors(const struct run_result *r, bool quiet)
 		cmd_warn("%s", err.text);
 }
 
-static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
+static void after(const struct run_plan *plan, struct run_result *r, unsigned form)
 {
 	run_messages_tell(plan, r);
 	if (r->path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))

@@ -25,6 +25,7 @@ struct options {
 	const char *log;
 	struct run_keys keys;
 	unsigned form;
+	uint64_t compress_at;
 	bool no_samples;
 	char **argv;
 };
@@ -113,13 +114,12 @@ static const struct option_row options[] = {
 		      "60s"),
 	OPTION_CUSTOM(
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
-	    "Keep the trace below SIZE: as it grows, keep totals instead of calls, first for the "
-	    "busiest call stacks, finally for all"),
+	    "Keep the trace below SIZE: keep totals instead of calls, first for the busiest "
+	    "stacks, then for all"),
 	OPTION_CUSTOM(
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
-	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
-	    "keep totals instead of calls, first for the busiest call stacks, then for all; if "
-	    "that takes too much as well, samples"),
+	    "Keep totals instead of calls when recording takes more than PERCENT of the "
+	    "program's own CPU time, such as 5%, and samples if that takes too much, too"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
 		       "With --last, keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
@@ -128,6 +128,10 @@ static const struct option_row options[] = {
 		   "Compress the trace into a smaller file, in more time"),
 	OPTION_BIT(0, "no-compress", form, RECORD_PLAIN,
 		   "Do not compress the trace; 'mprof compress' can do it later"),
+	OPTION_SIZE_FROM(0, "compress-at", "SIZE", compress_at, 0,
+			 "Compress the trace while PROGRAM runs, from SIZE on; 0: only at the end "
+			 "[512M]",
+			 .example = "2G"),
 	OPTION_FLAG(0, "no-sample", no_samples, "Do not sample the memory of the processes"),
 	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
@@ -164,20 +168,50 @@ static const struct usage usage = {
 	.check = check,
 };
 
+/* Options of mprof compress. */
+static const char *const *compress_how(unsigned form)
+{
+	static const char *const how[][3] = {
+		[RECORD_EXACT] = { "--exact" },
+		[RECORD_BEST] = { "--best" },
+		[RECORD_EXACT | RECORD_BEST] = { "--exact", "--best" },
+	};
+
+	return how[form & (RECORD_EXACT | RECORD_BEST)];
+}
+
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = !o->no_samples;
+	plan->compress_at = o->form & RECORD_PLAIN ? 0 : o->compress_at;
+	plan->compress_how = compress_how(o->form);
 	return run_messages_plan(plan, o->argv, "LogMmap", CONF_KEYS, NULL) &&
 	       run_keys_set(plan, &o->keys, NULL, CONF_LOG_PATH, o->log) &&
 	       run_messages_mode(&plan->conf, MPROF_MAGIC_TRACE, "LogMmap");
 }
 
-/* Returns false if its events have not been counted. */
-static bool compress(const char *path, unsigned form, struct event_count *event_count)
+/* Has the process that follows the trace compress the rest.  1 if there is none, or it failed. */
+static int compress_rest(struct run_result *r, struct event_count *event_count)
 {
+	struct compress_result result;
+
+	if (!follower_finish(&r->follower, &result, sizeof(result)) ||
+	    (result.code && result.code != -EINTR))
+		return 1;
+	*event_count = result.event_count;
+	return result.code;
+}
+
+/* Returns false if its events have not been counted. */
+static bool compress(struct run_result *r, unsigned form, struct event_count *event_count)
+{
+	const char *path = r->path;
 	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
-	int ret = compress_in_place(path, level, form & RECORD_EXACT, event_count, NULL);
+	int ret = compress_rest(r, event_count);
 	char *command;
+
+	if (ret > 0)
+		ret = compress_in_place(path, level, form & RECORD_EXACT, event_count, NULL);
 
 	if (ret == -EINTR) {
 		command = shell_command("mprof compress ", cmd_path(path));
@@ -187,7 +221,7 @@ static bool compress(const char *path, unsigned form, struct event_count *event_
 	return !ret;
 }
 
-bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
+bool record_finish(const struct run_plan *plan, struct run_result *r, unsigned form,
 		   struct event_count *event_count)
 {
 	struct error err;
@@ -196,7 +230,8 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 	if (!r->path)
 		return false;
 	if (form & RECORD_PLAIN || r->in_use || r->file == RUN_CUT ||
-	    !compress(r->path, form, event_count)) {
+	    !compress(r, form, event_count)) {
+		follower_leave(&r->follower);
 		if (event_count_read(event_count, r->path, &err)) {
 			cmd_warn("%s", err.text);
 			return false;
@@ -229,7 +264,7 @@ static void tell(const struct event_count *t, const struct run_plan *plan, const
 	cmd_next_view(*conf_get(&plan->conf, CONF_REACH) == '1' ? "leaks" : "", path);
 }
 
-static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
+static void after(const struct run_plan *plan, struct run_result *r, unsigned form)
 {
 	struct event_count event_count;
 
@@ -239,7 +274,7 @@ static void after(const struct run_plan *plan, const struct run_result *r, unsig
 
 int cmd_record(int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .compress_at = COMPRESS_AT };
 	struct run_plan plan = { 0 };
 	int status = STATUS_USAGE;
 

@@ -17,5 +17,5 @@ struct event_count;
  * Reports losses, compresses the trace if requested and if no process still writes to it, and
  * counts its events. Prints a message and returns false if the trace is missing or unreadable.
  */
-bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
+bool record_finish(const struct run_plan *plan, struct run_result *r, unsigned form,
 		   struct event_count *event_count);

@@ -385,7 +385,7 @@ int run_messages_status(const struct run_result *r)
 }
 
 int run_messages_run(const struct run_plan *plan, bool show,
-		     void (*after)(const struct run_plan *plan, const struct run_result *r,
+		     void (*after)(const struct run_plan *plan, struct run_result *r,
 				   unsigned form),
 		     unsigned form)
 {

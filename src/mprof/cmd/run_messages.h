@@ -46,7 +46,7 @@ bool run_messages_interrupted(const struct run_result *r);
  * what was recorded.
  */
 int run_messages_run(const struct run_plan *plan, bool show,
-		     void (*after)(const struct run_plan *plan, const struct run_result *r,
+		     void (*after)(const struct run_plan *plan, struct run_result *r,
 				   unsigned form),
 		     unsigned form);
 

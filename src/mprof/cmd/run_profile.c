@@ -85,7 +85,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 
 static struct timespec began;
 
-static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
+static void after(const struct run_plan *plan, struct run_result *r, unsigned form)
 {
 	run_messages_tell(plan, r);
 	if (!plan->quiet)

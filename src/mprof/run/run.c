@@ -238,6 +238,17 @@ static enum sampler_what watches(const struct session *s, const char *magic)
 	return strcmp(magic, MPROF_MAGIC_TRACE) ? SAMPLER_SHARES : SAMPLER_ALL;
 }
 
+/* A trace that has a bound, or drops calls, stays as it is until the end. */
+static bool may_follow(const struct session *s)
+{
+	static const enum conf_key bounds[] = { CONF_LAST_BYTES, CONF_LAST_SECONDS, CONF_BUDGET };
+	bool may = true;
+
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+		may &= !strtoull(conf_get(&s->plan->conf, bounds[i]), NULL, 10);
+	return may;
+}
+
 /* Returns MPROF_RUN for the child, which the caller frees; makes sure the path is free. */
 static char *make_file(struct session *s, struct error *err)
 {
@@ -267,13 +278,16 @@ static char *make_file(struct session *s, struct error *err)
 	if (code)
 		return NULL;
 	s->path = must_strdup(t->path);
+	if (key == CONF_LOG_PATH && may_follow(s))
+		s->result->follower =
+		    (struct follower){ .at = s->plan->compress_at, .how = s->plan->compress_how };
 	print_id(id, s->id);
 	if (t->earlier)
 		print_id(earlier, t->run_id);
 	if (asprintf(&variable, "MPROF_RUN=%s%s%s:%s", id, *earlier ? "-" : "", earlier, t->path) >=
 		0 &&
 	    !sampler_start(&s->sampler, t->path, s->id, watches(s, magic),
-			   *conf_get(&s->plan->conf, CONF_REACH) == '1', err))
+			   *conf_get(&s->plan->conf, CONF_REACH) == '1', &s->result->follower, err))
 		return variable;
 	free(variable);
 	return NULL;
@@ -748,6 +762,7 @@ int run_program(const struct run_plan *plan, struct run_result *result, struct e
 
 void run_release(struct run_result *result)
 {
+	follower_leave(&result->follower);
 	target_release(&result->target);
 	free(result->path);
 	free(result->notes);
@@ -759,6 +774,7 @@ void run_undo(struct run_result *result)
 {
 	if (!result->path || result->in_use)
 		return;
+	follower_leave(&result->follower);
 	if (result->earlier == TARGET_KEPT)
 		result->earlier = target_settle(&result->target, false);
 	else

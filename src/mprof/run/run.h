@@ -14,6 +14,7 @@
 #include "../util/error.h"
 #include "code_names.h"
 #include "conf.h"
+#include "follower.h"
 #include "program.h"
 #include "launch.h"
 #include "target.h"
@@ -26,7 +27,9 @@ struct run_plan {
 	bool python;	       /* give Python functions frames of their own */
 	bool with_samples;     /* trace and profile: watch memory from outside */
 	bool discards;	       /* the file is removed after the run: its path means nothing */
-	bool quiet;	       /* messages about the file are suppressed */
+	uint64_t compress_at;  /* trace: from this size on it is compressed as it grows; 0 = not */
+	const char *const *compress_how; /* further options for mprof compress, up to NULL */
+	bool quiet;			 /* messages about the file are suppressed */
 	/* NULL, or called with the program when all checks have passed. */
 	void (*starting)(const struct program *program);
 };
@@ -60,6 +63,7 @@ struct run_result {
 	enum code_python python; /* with the plan's python only */
 	bool in_use; /* a process, maybe not counted in alive, still has the file open */
 	uint64_t lost[MPROF_LOST_REASONS]; /* from the file's header, for all processes together */
+	struct follower follower;	   /* compresses the trace, if it runs */
 	uint64_t bytes;			   /* size of the file */
 	uint64_t bytes_before;		   /* RUN_TRUNCATED, RUN_CUT: its size before, at least */
 	char *notes;  /* lines "<pid> <exe>: reason" for processes that were not recorded */

@@ -22,6 +22,7 @@
 
 #include "../util/now.h"
 #include "examiner.h"
+#include "follower.h"
 #include "process.h"
 #include "resident.h"
 
@@ -80,6 +81,7 @@ struct sampler {
 	uint64_t kills_ticks; /* when it counted them */
 	int64_t group_ns;     /* when it read the program's group */
 	struct examiner examiner;
+	struct follower *follower; /* ours until the thread ends; may be NULL */
 };
 
 static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
@@ -354,6 +356,8 @@ static int64_t run_round(struct sampler *s)
 		look_at_all(s);
 	if (s->file.fd >= 0)
 		look_at_kills(s);
+	if (s->file.fd >= 0 && s->follower)
+		follower_look(s->follower, &s->file, s->path);
 	cost = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	pause = (now_ns(CLOCK_MONOTONIC) - s->start_ns) / 8;
 	if (pause < ROUND_MIN)
@@ -439,7 +443,7 @@ static int start_thread(struct sampler *s)
 }
 
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  enum sampler_what what, bool reach, struct error *err)
+		  enum sampler_what what, bool reach, struct follower *follower, struct error *err)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int code = -ENOMEM;
@@ -454,6 +458,7 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 	s->file.fd = -1;
 	s->what = what;
 	s->examiner.on = reach;
+	s->follower = follower;
 	s->start_ns = now_ns(CLOCK_MONOTONIC);
 	oom_kills_more(&s->kills, getpid());
 	memcpy(s->run_id, run_id, sizeof(s->run_id));

@@ -16,6 +16,7 @@
 #include "../util/error.h"
 
 struct sampler;
+struct follower;
 
 enum sampler_what {
 	SAMPLER_KILLS,	/* only whether the kernel kills for lack of memory */
@@ -25,10 +26,11 @@ enum sampler_what {
 
 /*
  * Starts the thread, which also opens the file, so that it can be restored if it is deleted.
- * Copies path and run_id.  reach: it examines the memory of each process that ends.
+ * Copies path and run_id.  reach: it examines the memory of each process that ends.  follower: it
+ * starts this one in time; may be NULL.
  */
 int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[16],
-		  enum sampler_what what, bool reach, struct error *err);
+		  enum sampler_what what, bool reach, struct follower *follower, struct error *err);
 
 /*
  * Ends the thread and writes its buffered samples.  The caller gets the open file (fd -1 if none
