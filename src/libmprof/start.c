@@ -350,6 +350,7 @@ __attribute__((constructor(101))) static void construct(void)
  * does not record.  Children join the run by fork, but not by exec: the environment is the
  * program's own.
  */
+void mprof_detach(void) EXPORT;
 const char *mprof_attach(const char *conf) EXPORT;
 const char *mprof_attach(const char *conf)
 {
@@ -364,6 +365,8 @@ const char *mprof_attach(const char *conf)
 	if (mp_recording()) {
 		mp_local->threaded = 1; /* others may call at once */
 		mp_attach_note();
+		if (mp_file.header)
+			mp_file.header->detach = (uintptr_t)mprof_detach;
 		mp_process_watch();
 		mp_attach_redirect(1);
 		mp_python_redirect(1);
@@ -385,7 +388,6 @@ const char *mprof_attach_python(void)
 }
 
 /* Ends the recording for good.  The library stays loaded, because threads may still be in it. */
-void mprof_detach(void) EXPORT;
 void mprof_detach(void)
 {
 	if (!mp_known.attached || !mp_recording())

@@ -116,7 +116,8 @@ attach_to() { # OPTIONS OF attach...
 	rm -f err # an earlier one would say so
 	"$mprof" attach "$@" "$pid" >out 2>err &
 	attached=$!
-	wait_for grep -q 'attached to process' err
+	wait_for eval 'grep -q "attached to process" err || ! kill -0 "$attached"'
+	expect_text err 'attached to process'
 }
 
 attach_detach() {
@@ -288,6 +289,79 @@ test_attach_again() {
 	expect_words out 'mprof was attached for'
 	run "$mprof" merge a.profile b.profile -o c.profile
 	expect_text err 'which would be counted twice; mprof diff compares them'
+}
+
+# Of a recording whose mprof was killed, the next one takes the place; not of one that has its mprof.
+test_attach_after_a_kill() {
+	local n
+	attach_is_allowed || return 0
+	attach_program
+	attach_start tm
+	for n in 1 2 3; do # also from the copies of the library that come second and third
+		attach_to -o a.profile
+		kill -KILL "$attached"
+		wait "$attached" 2>/dev/null
+		rm -f a.profile.old
+	done
+	attach_to -o b.profile
+	expect_text err "mprof: ended the recording into '$PWD/a.profile', because the mprof that began it was killed"
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	attach_expect_figures b.profile
+	expect_same 'the first is detached' "$("$mprof" report --json a.profile | jq .processes[0].detached)" true
+	attach_expect_end 7
+}
+
+# A forked child belongs to the recording of its parent.
+test_attach_to_a_recorded_child() {
+	local child
+	attach_is_allowed || return 0
+	cat >parent.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void until(const char *file)
+{
+	while (access(file, F_OK)) {
+		free(malloc(100));
+		usleep(1000);
+	}
+}
+int main(void)
+{
+	int status = 0;
+	close(creat("ready", 0600));
+	until("go");
+	if (!fork()) {
+		close(creat("done", 0600));
+		until("end");
+		return 7;
+	}
+	until("end");
+	wait(&status);
+	return WEXITSTATUS(status);
+}
+END
+	compile parent
+	./parent &
+	pid=$!
+	wait_for test -e ready
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	child=$(pgrep -P "$pid")
+	wait_for eval '[ "$("$mprof" report --json a.profile | jq ".processes | length")" = 2 ]'
+	attach_refused 3 "process $child is already recorded, into '$PWD/a.profile'" -o b.profile "$child"
+	kill -KILL "$attached"
+	wait "$attached" 2>/dev/null
+	run "$mprof" attach --for 10ms -o b.profile "$child"
+	expect_status 0
+	expect_text err "ended the recording into '$PWD/a.profile'"
+	expect_same 'all of it is detached' "$("$mprof" report --json a.profile | jq '[.processes[].detached] | all')" true
+	expect_same 'a new one of the child' "$("$mprof" report --json b.profile | jq .processes[0].pid)" "$child"
+	attach_expect_end 7
 }
 
 test_attach_to_its_end() {

@@ -121,6 +121,78 @@ static void wait_for_end(const struct attached *a, const struct options *o, uint
 		;
 }
 
+static void detach(struct attached *a)
+{
+	struct error err;
+	const int ret = attach_is_on(a) ? attach_end(a, &err) : 0;
+
+	if (ret && ret != -ESRCH)
+		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)a->pid);
+}
+
+/* Returns false when all are done. */
+static bool detach_listed(struct attached *child, const struct mprof_file_header *h,
+			  uint32_t done[MPROF_PROCESS_TABLE])
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < h->processes && i < MPROF_PROCESS_TABLE; i++) {
+		const struct mprof_process_entry *e = &h->process[i];
+
+		if (!e->number || e->number == done[i] || e->state != MPROF_PROCESS_RUNNING)
+			continue;
+		done[i] = e->number;
+		child->pid = e->pid;
+		found = true;
+		if (process_is_alive(e->pid, e->start_time))
+			detach(child);
+	}
+	return found;
+}
+
+/* Forked children have the library where their parent has it.  They may fork meanwhile. */
+static void detach_all(struct attached *a, const char *path)
+{
+	uint32_t done[MPROF_PROCESS_TABLE] = { 0 };
+	struct attached child = *a;
+	struct trace *t;
+	bool found = true;
+
+	detach(a);
+	for (unsigned i = 0; found && i < ROUNDS; i++) {
+		if (trace_open(&t, path, MPROF_MAGIC_PROFILE, NULL))
+			return;
+		found = detach_listed(&child, trace_header(t), done);
+		trace_close(t);
+	}
+}
+
+/* Ends the recording of an mprof that was killed; its file stays as it is. */
+static int end_left(const struct run_file_of *left, bool quiet, struct error *err)
+{
+	static struct run_file_of still;
+	static struct attached a;
+	struct error ignored;
+	int ret = attach_find(&a, left, err);
+
+	if (ret)
+		return ret;
+	detach_all(&a, left->path);
+	if (!run_file_find(&still, left->pid, NULL, &ignored))
+		return fail(err, -EALREADY,
+			    "process %d is already recorded, into '%s', by an mprof that was "
+			    "killed, and this recording could not be ended",
+			    (int)left->pid, left->path);
+	if (!left->deleted)
+		code_names_add(left->path);
+	if (!quiet)
+		fprintf(stderr,
+			"mprof: ended the recording into '%s', because the mprof that began it "
+			"was killed\n",
+			left->path);
+	return 0;
+}
+
 static int take_target(struct target *t, const struct conf *conf, pid_t pid, struct error *err)
 {
 	char exe[64], program[PATH_MAX];
@@ -141,9 +213,10 @@ static int take_target(struct target *t, const struct conf *conf, pid_t pid, str
 
 /* Attaches; *start_time tells the process from later ones with its number. */
 static int begin(struct attached *a, struct target *t, struct run_plan *plan,
-		 const struct options *o, const char *library, uint64_t *start_time,
+		 const struct options *o, const char *library, uint64_t *start_time, int *claim,
 		 struct error *err)
 {
+	static struct run_file_of left;
 	struct process_memory m;
 	const pid_t pid = (pid_t)o->pid;
 	char *conf, *spare;
@@ -153,7 +226,8 @@ static int begin(struct attached *a, struct target *t, struct run_plan *plan,
 		return fail(err, ret, "cannot examine process %d: %s", (int)pid,
 			    ret == -ENOENT || ret == -ESRCH ? "it is not running" : strerror(-ret));
 	*start_time = m.start_time;
-	ret = attach_check(pid, library, err);
+	ret = attach_check(pid, library, &left, claim, err);
+	ret = ret > 0 ? end_left(&left, plan->quiet, err) : ret;
 	ret = ret ? ret : take_target(t, &plan->conf, pid, err);
 	ret = ret ? ret : conf_set(&plan->conf, CONF_PROFILE_PATH, t->path, err);
 	if (ret)
@@ -213,52 +287,6 @@ static void tell_missing(const char *path)
 	fputs("; mprof profile -- PROGRAM records these, too\n", stderr);
 }
 
-static void detach(struct attached *a)
-{
-	struct error err;
-	const int ret = attach_is_on(a) ? attach_end(a, &err) : 0;
-
-	if (ret && ret != -ESRCH)
-		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)a->pid);
-}
-
-/* Returns false when all are done. */
-static bool detach_listed(struct attached *child, const struct mprof_file_header *h,
-			  uint32_t done[MPROF_PROCESS_TABLE])
-{
-	bool found = false;
-
-	for (uint32_t i = 0; i < h->processes && i < MPROF_PROCESS_TABLE; i++) {
-		const struct mprof_process_entry *e = &h->process[i];
-
-		if (!e->number || e->number == done[i] || e->state != MPROF_PROCESS_RUNNING)
-			continue;
-		done[i] = e->number;
-		child->pid = e->pid;
-		found = true;
-		if (process_is_alive(e->pid, e->start_time))
-			detach(child);
-	}
-	return found;
-}
-
-/* Forked children have the library where their parent has it.  They may fork meanwhile. */
-static void detach_all(struct attached *a, const char *path)
-{
-	uint32_t done[MPROF_PROCESS_TABLE] = { 0 };
-	struct attached child = *a;
-	struct trace *t;
-	bool found = true;
-
-	detach(a);
-	for (unsigned i = 0; found && i < ROUNDS; i++) {
-		if (trace_open(&t, path, MPROF_MAGIC_PROFILE, NULL))
-			return;
-		found = detach_listed(&child, trace_header(t), done);
-		trace_close(t);
-	}
-}
-
 /* What only mprof reads, as mprof profile does: huge pages, and the memory of all processes. */
 static struct sampler *watch(const char *path)
 {
@@ -289,11 +317,11 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	struct sampler *sampler;
 	uint64_t start_time = 0;
 	struct error err;
-	int ret, status;
+	int ret, status, claim = -1;
 
 	a.python = o->python;
 	sigprocmask(SIG_BLOCK, ends(), NULL);
-	ret = begin(&a, &t, plan, o, library, &start_time, &err);
+	ret = begin(&a, &t, plan, o, library, &start_time, &claim, &err);
 	if (ret) {
 		target_release(&t);
 		status = cmd_failed(ret, &err);
@@ -305,6 +333,8 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	wait_for_end(&a, o, start_time);
 	end_watch(sampler);
 	detach_all(&a, t.path);
+	if (claim >= 0)
+		close(claim);
 	code_names_add(t.path);
 	if (!plan->quiet) {
 		tell_missing(t.path);

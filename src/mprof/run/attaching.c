@@ -17,11 +17,12 @@
 
 #include "../util/alloc.h"
 #include "../util/outputs.h"
+#include "claim.h"
 #include "elf.h"
 #include "inject.h"
 #include "library.h"
+#include "process.h"
 #include "program.h"
-#include "run_file_of.h"
 
 #define OF_LOADER 0x80000000u /* of __libc_dlopen_mode */
 
@@ -331,7 +332,15 @@ static int check_loader(pid_t pid, const char *library, struct error *err)
 	return fail(err, -ENOTSUP, "cannot attach to process %d: " PROGRAM_OLDER, (int)pid);
 }
 
-/* A profile goes on if the mprof that attached was killed: it can be used, and begun anew. */
+/* Of all the processes of a recording, their mprof claims the first one. */
+static int claim(pid_t pid, uint64_t start_time)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "mprof-attach-%d-%" PRIu64, (int)pid, start_time);
+	return claim_take(name);
+}
+
 static int already(const struct run_file_of *f, struct error *err)
 {
 	const bool profile = !memcmp(f->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
@@ -346,21 +355,45 @@ static int already(const struct run_file_of *f, struct error *err)
 			      (int)f->pid, f->path, (int)f->pid);
 }
 
-/* The library may be there from earlier: attached and detached again, or preloaded. */
-static int check_recorded(pid_t pid, struct error *err)
+/* The recording goes on if the mprof that attached was killed: then nobody claims it. */
+static int check_left(const struct run_file_of *left, struct error *err)
 {
-	struct run_file_of *f = must_calloc(1, sizeof(*f));
-	struct error ignored;
-	int ret = 0;
+	const struct mprof_process_entry *first = &left->header.process[0];
+	int fd = left->header.detach ? claim(first->pid, first->start_time) : -EADDRINUSE;
 
-	if (!run_file_find(f, pid, NULL, &ignored))
-		ret = already(f, err);
-	else if (is_preloaded(pid))
-		ret = fail(err, -EALREADY,
-			   "process %d was started with libmprof.so preloaded: mprof cannot attach "
-			   "to it, too",
-			   (int)pid);
-	free(f);
+	if (fd < 0)
+		return already(left, err);
+	close(fd);
+	return 1;
+}
+
+/* The library may be there from earlier: attached and detached again, or preloaded. */
+static int check_recorded(pid_t pid, struct run_file_of *left, struct error *err)
+{
+	struct error ignored;
+
+	if (!run_file_find(left, pid, NULL, &ignored))
+		return check_left(left, err);
+	if (is_preloaded(pid))
+		return fail(err, -EALREADY,
+			    "process %d was started with libmprof.so preloaded: mprof cannot "
+			    "attach to it, too",
+			    (int)pid);
+	return 0;
+}
+
+/* Claims the process, so that no other mprof takes it for one whose mprof was killed. */
+static int check_claims(pid_t pid, struct run_file_of *left, int *fd, struct error *err)
+{
+	struct process_memory m;
+	const int ret = check_recorded(pid, left, err);
+
+	if (ret < 0 || process_memory(pid, &m))
+		return ret;
+	*fd = claim(pid, m.start_time);
+	if (*fd == -EADDRINUSE)
+		return fail(err, -EAGAIN, "another mprof is attaching to process %d; try again",
+			    (int)pid);
 	return ret;
 }
 
@@ -376,20 +409,22 @@ static int check_replaced(pid_t pid, struct error *err)
 		    (int)pid, (int)(strstr(o.path, " (deleted)") - o.path), o.path);
 }
 
-int attach_check(pid_t pid, const char *library, struct error *err)
+int attach_check(pid_t pid, const char *library, struct run_file_of *left, int *claim,
+		 struct error *err)
 {
 	char directory[64], link;
 	int ret = check_program(pid, err);
 
+	*claim = -1;
 	ret = ret ? ret : check_replaced(pid, err);
 	ret = ret ? ret : check_sandbox(pid, err);
 	ret = ret ? ret : check_loader(pid, library, err);
 	ret = ret ? ret : check_library(pid, library, err);
 	ret = ret ? ret : check_proc(pid, err);
-	ret = ret ? ret : check_recorded(pid, err);
+	ret = ret ? ret : check_claims(pid, left, claim, err);
 	/* What a process that ends does not have any more is not why. */
 	snprintf(directory, sizeof(directory), "/proc/%d/root", (int)pid);
-	if (ret && readlink(directory, &link, 1) < 0 && (errno == ENOENT || errno == ESRCH))
+	if (ret < 0 && readlink(directory, &link, 1) < 0 && (errno == ENOENT || errno == ESRCH))
 		ret = fail(err, -ESRCH, "process %d has ended", (int)pid);
 	return ret;
 }
@@ -582,17 +617,26 @@ int attach_begin(struct attached *a, pid_t pid, const char *library, const char 
 	return ret;
 }
 
+int attach_find(struct attached *a, const struct run_file_of *left, struct error *err)
+{
+	struct object libc;
+
+	*a = (struct attached){ .pid = left->pid, .detach = left->header.detach };
+	return know(a, &libc, err);
+}
+
 bool attach_is_on(const struct attached *a)
 {
 	FILE *maps = open_of(a->pid, "maps");
-	char line[PATH_MAX + 128];
+	char line[PATH_MAX + 128], mode[5];
 	uint64_t from, to;
 	bool found = false;
 
-	/* The path of a copy ends with " (deleted)". */
+	/* The path of a copy ends with " (deleted)".  The address may be from a damaged file. */
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		found = sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2 &&
-			a->detach >= from && a->detach < to && strstr(line, a->library);
+		found = sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, mode) == 3 &&
+			a->detach >= from && a->detach < to && strchr(mode, 'x') &&
+			strstr(line, a->library);
 	if (maps)
 		fclose(maps);
 	return found;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "../util/error.h"
+#include "run_file_of.h"
 
 struct attached {
 	pid_t pid;
@@ -29,8 +30,15 @@ struct attached {
 
 /* Does the process run CPython? */
 bool attach_runs_python(pid_t pid);
-/* Can the process be recorded, as far as can be seen from outside?  Changes nothing. */
-int attach_check(pid_t pid, const char *library, struct error *err);
+/*
+ * Can the process be recorded, as far as can be seen from outside?  Changes nothing there.  1: yes,
+ * after the recording into *left has been ended, whose mprof was killed.
+ * *claim: keeps other mprofs away from the process until it is closed; -1 if none was taken.
+ */
+int attach_check(pid_t pid, const char *library, struct run_file_of *left, int *claim,
+		 struct error *err);
+/* What is needed to end the recording that another mprof began. */
+int attach_find(struct attached *a, const struct run_file_of *left, struct error *err);
 /* Would the process, which creates its file, create it at this path?  Not if it has another root.
  */
 int attach_check_file(pid_t pid, const char *path, struct error *err);

@@ -14,15 +14,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <mprof/format.h>
 
 #include "../util/alloc.h"
 #include "../util/outputs.h"
+#include "claim.h"
 
 /* The real path of the directory that the file is in, which is made if it is missing. */
 static char *directory_of(const char *path, const char *slash, struct error *err)
@@ -228,29 +227,21 @@ static int look_at_old(struct target *t, const char *shown, const char *magic, s
 
 /*
  * Two mprofs that start at the same time both find the path free, because the library takes its
- * lock only at the first event. So they compete for a name that the kernel frees when we end: that
- * of a socket, made from the path.
+ * lock only at the first event. So they compete for a name, made from the path.
  */
 static int claim_path(const char *path, const char *shown, struct error *err)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	uint64_t hash = 0xcbf29ce484222325ull;
-	const char *p;
-	bool taken;
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[64];
+	int fd;
 
-	if (fd < 0)
-		return -1;
-	for (p = path; *p; p++)
+	for (const char *p = path; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	/* A leading NUL: in the kernel, not in the file system. */
-	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mprof-%u-%016" PRIx64, geteuid(),
-		 hash);
-	if (!bind(fd, (struct sockaddr *)&name, sizeof(name)))
-		return fd;
-	taken = errno == EADDRINUSE;
-	close(fd);
-	return taken ? busy(shown, err) : -1;
+	snprintf(name, sizeof(name), "mprof-%u-%016" PRIx64, geteuid(), hash);
+	fd = claim_take(name);
+	if (fd == -EADDRINUSE)
+		return busy(shown, err);
+	return fd < 0 ? -1 : fd;
 }
 
 static bool same_directory(const char *a, const char *b)
