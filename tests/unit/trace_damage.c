@@ -2,6 +2,7 @@
 /* trace_damage.c - files that are cut off, torn, full of holes or being written. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "suites.h"
@@ -545,6 +546,63 @@ START_TEST(file_grows_while_it_is_read)
 }
 END_TEST
 
+/* While a process lives, what it has not written yet is not damage: the chunk, the end of the file,
+ * or a part of the chunk. */
+START_TEST(written_in_a_moment)
+{
+	struct event e[64];
+	const char *path;
+	struct error err;
+	struct trace *t;
+	size_t at, from, bytes;
+	pid_t writer;
+	int fd, status;
+
+	build_header(&b)->process[0] = (struct mprof_process_entry){
+		.number = 1, .pid = getpid(), .state = MPROF_PROCESS_RUNNING
+	};
+	add_pairs(1, 1, 1000, 5);
+	at = add_pairs(2, 1, 2000, 5);
+	bytes = build_extent_at(&b, at)->size;
+	if (_i != 1)
+		add_pairs(1, 2, 3000, 5);
+	from = _i == 2 ? at + sizeof(struct mprof_extent) + 8 : at;
+	bytes -= from - at;
+	path = build_path_prefix(&b, b.n, &fd);
+	ck_assert_int_eq(_i == 1 ? ftruncate(fd, (off_t)at) : 0, 0);
+	if (_i != 1)
+		ck_assert_int_eq(pwrite(fd, (char[1024]){ 0 }, bytes, (off_t)from), bytes);
+	writer = fork();
+	if (!writer) {
+		usleep(50000);
+		_exit(pwrite(fd, b.bytes + from, bytes, (off_t)from) != (ssize_t)bytes);
+	}
+	ck_assert_int_eq(trace_open(&t, path, MPROF_MAGIC_TRACE, &err), 0);
+	ck_assert_uint_eq(trace_next(t, e, 64), _i == 1 ? 20 : 30);
+	ck_assert(!trace_is_damaged(trace_damage(t)) && !trace_damage(t)->bytes_empty);
+	trace_close(t);
+	close(fd);
+	ck_assert(waitpid(writer, &status, 0) == writer && !status);
+}
+END_TEST
+
+/* A slot whose owner has not begun with it, or was killed before. */
+START_TEST(new_slot)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	struct words w;
+	size_t at;
+
+	pairs(&w, 1000, _i);
+	at = build_slot(&b, 1, 1, 1, &w, 512);
+	build_extent_at(&b, at)->seq = 0;
+	ck_assert_uint_eq(walk(&damage, e, 64), 0);
+	ck_assert_uint_eq(damage.chunks_bad, _i);
+	words_free(&w);
+}
+END_TEST
+
 START_TEST(losses_are_summed)
 {
 	struct trace_damage damage;
@@ -685,6 +743,8 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, other_run);
 	tcase_add_loop_test(tc, killed_while_dropping, 0, 2);
 	tcase_add_test(tc, file_grows_while_it_is_read);
+	tcase_add_loop_test(tc, written_in_a_moment, 0, 3);
+	tcase_add_loop_test(tc, new_slot, 0, 2);
 	tcase_add_test(tc, losses_are_summed);
 	tcase_add_loop_test(tc, residency_is_checked, 0, 4);
 	tcase_add_test(tc, misuses_are_checked);

@@ -30,17 +30,23 @@
  */
 #include "reader.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../util/now.h"
 #include "../util/order.h"
 
-#define LOOKS	     8	  /* attempts at listing the extents of a file that changes */
-#define LOOKS_AT_END 30	  /* attempts while one is beyond the end: its writer is about to write */
-#define SLOT_LOOKS   1000 /* at one slot: less than it takes to fill one is enough */
-#define ZEROS_KEPT   8u	  /* after the last word: the values of a LONG record may be 0 */
+#define LOOKS	     8	/* attempts at listing the extents of a file that changes */
+#define LOOKS_AT_END 30 /* attempts while one is beyond the end: its writer is about to write */
+#define WRITER_NS                                                                           \
+	2000000000	/* that a process may need to write, if it is not given a processor \
+			 */
+#define SLOT_LOOKS 1000 /* at one slot: less than it takes to fill one is enough */
+#define ZEROS_KEPT 8u	/* after the last word: the values of a LONG record may be 0 */
 
 /* In a live run: were chunks dropped since we read the header? */
 static bool has_dropped_more(struct trace *t)
@@ -81,6 +87,20 @@ static bool is_written(const struct trace *t)
 				now.tv_sec - st.st_mtim.tv_sec <= 1);
 }
 
+/* Does a process of the run live here?  One that is stopped, or waits for a processor, may have
+ * taken space that it has not written to yet. */
+static bool has_writers(const struct trace *t)
+{
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		const struct mprof_process_entry *e = &t->header.process[i];
+
+		if (e->state == MPROF_PROCESS_RUNNING && e->pid > 0 &&
+		    (!kill(e->pid, 0) || errno == EPERM))
+			return true;
+	}
+	return false;
+}
+
 /* Lists all extents again, up to the current end of the file. */
 static void walk(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
@@ -97,12 +117,26 @@ static void walk(struct trace *t, struct extents *x, const struct trace_damage *
  * While a run drops its oldest chunks, those that we find may be gone before we
  * have found the last one, and others are beyond the end. An extent that was
  * taken but is not written yet looks like damage. In these cases we start
- * again.
+ * again, for some time if the process that took it may live; but once in each reading, because what
+ * stays so was left by one that was killed.
  */
+static bool looks_enough(struct trace *t, int looks, bool half, int64_t began)
+{
+	const bool missing = half && t->damage.bytes_missing;
+
+	if (looks < (missing ? LOOKS_AT_END : LOOKS))
+		return false;
+	if (!half || t->gap_stays || !has_writers(t))
+		return true;
+	t->gap_stays = now_ns(CLOCK_MONOTONIC) - began > WRITER_NS;
+	return t->gap_stays;
+}
+
 static void walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
+	const int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct trace_damage found;
-	bool dropped, half, missing;
+	bool dropped, half;
 
 	for (int looks = 1;; looks++) {
 		walk(t, x, before);
@@ -111,8 +145,7 @@ static void walk_until_sound(struct trace *t, struct extents *x, const struct tr
 		if (!trace_has_events(t)) /* totals leave space empty, see find_cuts() */
 			found.bytes_empty = before->bytes_empty;
 		half = memcmp(&found, before, sizeof(*before)) != 0 && is_written(t);
-		missing = half && t->damage.bytes_missing > before->bytes_missing;
-		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
+		if (!(dropped || half) || looks_enough(t, looks, half, began))
 			return;
 		if (half)
 			trace_wait();
@@ -425,5 +458,6 @@ void live_find_extents(struct trace *t, struct extents *x)
 	slots_copy(t, x);
 	if (!slots_are_same(t, x))
 		look_again(t, x, &before);
+	t->may_complete = t->is_live || (is_written(t) && has_writers(t));
 	copies_keep(t, x);
 }

@@ -113,6 +113,8 @@ struct trace {
 	bool is_rest;		/* trace_open_rest() */
 	uint64_t until_ticks;	/* of a live trace: the last time that is shown; 0 = all are */
 	bool only_totals;	/* trace_show_totals() */
+	bool may_complete;	/* live.c: what is incomplete may be complete in a moment */
+	bool gap_stays;		/* live.c: space that was taken stayed empty */
 	unsigned chunk_rereads; /* how often chunks of a live trace were not complete */
 
 	struct chunk *chunk;

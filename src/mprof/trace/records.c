@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define TURNS	100   /* of one with samples; trace_reread() limits those of others */
 #define REREADS 10000 /* in one file: a damaged one may have any number */
 #define ASKED	3     /* times, whether the file is locked */
 
@@ -29,9 +30,10 @@ static bool is_rewritten(struct trace *t, const struct extent *x, unsigned char 
 	struct mprof_extent head;
 
 	if (t->header.flags & MPROF_FILE_COMPRESSED ||
-	    !(x->kind == MPROF_EXTENT_SAMPLE || t->is_live))
+	    !(x->kind == MPROF_EXTENT_SAMPLE || t->may_complete))
 		return false;
-	for (int turn = 0; turn < 100 && t->rereads < REREADS; turn++, t->rereads++)
+	for (int turn = 0; (turn < TURNS || x->kind != MPROF_EXTENT_SAMPLE) && t->rereads < REREADS;
+	     turn++, t->rereads++)
 		if (trace_read(t, &head, sizeof(head), x->head.offset) == sizeof(head) &&
 		    trace_read(t, copy, x->bytes, x->payload) == x->bytes &&
 		    mprof_checksum(copy, x->bytes) == head.check)

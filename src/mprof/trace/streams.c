@@ -55,6 +55,16 @@ static bool is_stacks(const struct extent *x)
 	return x->head.kind == MPROF_EXTENT_STACKS || x->head.kind == MPROF_EXTENT_STACKS_SLOT;
 }
 
+/* Its owner stores the number last, so it has not begun with this slot, or was killed there. */
+static bool is_new_slot(const struct trace *t, const struct extent *x)
+{
+	uint64_t first;
+
+	return (x->kind == MPROF_EXTENT_SLOT || x->kind == MPROF_EXTENT_STACKS_SLOT) &&
+	       !x->head.seq && !x->copy &&
+	       trace_read(t, &first, sizeof(first), x->payload) == sizeof(first) && !first;
+}
+
 static void take_chunk(struct trace *t, const struct extent *x)
 {
 	bool stacks = is_stacks(x);
@@ -76,6 +86,8 @@ static void take_chunk(struct trace *t, const struct extent *x)
 		.thread = stacks ? x->head.image : x->head.thread,
 	};
 
+	if (is_new_slot(t, x))
+		return;
 	if (!c.process || !(c.thread || stacks) || !c.seq || x->bytes > CHUNK_BYTES_MAX)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 	else if (stacks)

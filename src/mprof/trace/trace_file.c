@@ -7,7 +7,7 @@
 
 #include "../util/whole.h"
 
-#define REREADS_MAX 100u /* of chunks that are not complete yet */
+#define REREADS_MAX 2000u /* of chunks that are not complete yet: some seconds */
 
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
 {
@@ -83,7 +83,7 @@ bool trace_has_dropped(const struct trace *t, uint64_t offset)
 
 bool trace_reread(struct trace *t)
 {
-	if (!t->is_live || t->chunk_rereads >= REREADS_MAX)
+	if (!t->may_complete || t->chunk_rereads >= REREADS_MAX)
 		return false;
 	t->chunk_rereads++;
 	trace_wait();
