@@ -715,3 +715,21 @@ END
 	run "$mprof" report -x
 	expect_text err "unknown option '-x'"
 }
+
+# Names of Crystal contain an '@', which is no version.
+test_methods_of_crystal() {
+	cat >prog.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) void *resize(int n) { return memset(malloc(n), 1, n); }
+int main(void) { return !resize(1000); }
+END
+	gcc -O1 -c prog.c &&
+		objcopy --redefine-sym 'resize=*Hash(String, Int32)@Hash(K, V)#resize<Int32>:Nil' prog.o &&
+		gcc -o prog prog.o || bad "does not compile"
+	run "$mprof" record -o log -- ./prog
+	run "$mprof" report hot log
+	expect_text out 'Hash(...)#resize [prog]'
+	run "$mprof" report hot --names full log
+	expect_text out 'Hash(String, Int32)#resize<Int32>:Nil [prog]'
+}

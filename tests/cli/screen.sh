@@ -219,6 +219,13 @@ END
 	"$mprof" record -q -o domains.log -- ./domains
 	run "$mprof" report domains.log
 	expect_words out "mapped by OCaml's heap (my_mmap (domains.c:3)); OCAMLRUNPARAM=v=0x400 prints its figures at the end."
+	# ... without debug information, as Zig calls it.
+	sed 's/^void \*getMBlocks(void)/void *getMBlocks(void) __asm__("heap.PageAllocator.alloc");\n&/' near.c >zig.c
+	compile zig -g0
+	"$mprof" record -q -o zig.log -- ./zig
+	run "$mprof" report zig.log
+	expect_words out "mapped by Zig's page allocator ("
+	expect_words out "std.heap.c_allocator in its place would show the blocks."
 	# Two callers: the larger share is named, though another stack of the smaller one is largest.
 	cat >two.c <<'END'
 #include <string.h>

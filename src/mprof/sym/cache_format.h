@@ -9,7 +9,7 @@
 
 #include "cache.h"
 
-#define CACHE_MAGIC	 "mprofsy6"
+#define CACHE_MAGIC	 "mprofsy7"
 #define CACHE_NAME	 130		    /* hex of a build-id */
 #define CACHE_FILE_BYTES ((size_t)64 << 20) /* larger ones are neither read nor written */
 

@@ -189,6 +189,26 @@ static bool demangle_ada(const char *raw, struct text *to)
 	return known;
 }
 
+/* Removes the numbers of instances of generic functions in Zig, which each build numbers anew:
+ * "fmt.allocPrint__anon_3423". */
+static void without_instances(struct text *name)
+{
+	static const char mark[] = "__anon_";
+	char *at = memchr(text_string(name), '.', name->n) ? name->at : NULL;
+
+	while (at && (at = strstr(at, mark)) != NULL) {
+		const size_t digits = strspn(at + strlen(mark), "0123456789"),
+			     n = strlen(mark) + digits;
+
+		if (!digits) {
+			at += n;
+			continue;
+		}
+		memmove(at, at + n, strlen(at + n) + 1);
+		name->n -= n;
+	}
+}
+
 /* Has the file one of these ends? */
 static bool ends_in(const char *file, const char *end, const char *other)
 {
@@ -211,12 +231,15 @@ void name_form(const char *raw, const char *file, enum sym_names names, struct t
 	if (names != SYM_RAW &&
 	    names_objc_demangle(raw, ends_in(file, ".m", ".mm"), names == SYM_FULL, to))
 		return;
+	if (names != SYM_RAW && names_crystal_demangle(raw, names == SYM_FULL, to))
+		return;
 	text_clear(to);
 	if (names == SYM_SHORT) {
 		if (demangled(raw, DMGL_ANSI, &language, &full))
 			fold_name(text_string(&full), language, to);
 		else
 			fold_name(raw, spelled(raw), to);
+		without_instances(to);
 	} else if (names == SYM_FULL) {
 		demangled(raw, DMGL_ANSI | DMGL_PARAMS, &language, to);
 	}

@@ -68,6 +68,16 @@ bool names_objc_is_method(const char *name);
  */
 bool names_cython_demangle(const char *raw, bool with_suffix, struct text *to);
 
+/*
+ * Appends the name of a function of Crystal; false if it is none:
+ *
+ *   *Hash(String, Int32)@Hash(K, V)#upsert<String, Int32>:Nil
+ *                       Hash(...)#upsert, full Hash(String, Int32)#upsert<String, Int32>:Nil
+ *   *Node::new<String>:Node       Node::new
+ *   *build<Int32>:Node            build
+ */
+bool names_crystal_demangle(const char *raw, bool full, struct text *to);
+
 enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
 
 /*

@@ -367,10 +367,11 @@ void object_open(struct object *o)
 		read_symbols(o, NULL);
 }
 
-/* A version suffix says nothing about the function. */
+/* A version suffix says nothing about the function.  In a name of Crystal, which begins with '*', a
+ * type follows the '@'. */
 static const char *keep_symbol(struct object *o, const char *name)
 {
-	return keep_n(o, name, strcspn(name, "@"));
+	return keep_n(o, name, *name == '*' ? strlen(name) : strcspn(name, "@"));
 }
 
 static void keep_all(struct object *o, struct location *location, size_t n)
