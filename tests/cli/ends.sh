@@ -733,3 +733,59 @@ END
 		rm -f file
 	done
 }
+
+# One of the processes was killed: what it left was live, though most of the run's was never freed.
+test_killed_worker_alone() {
+	cat >worker.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void *volatile kept[2];
+int main(void)
+{
+	kept[0] = malloc(100000);
+	const pid_t pid = fork();
+	if (!pid) {
+		kept[1] = malloc(1000);
+		raise(SIGTERM);
+	}
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+END
+	compile worker
+	for mode in record profile; do
+		"$mprof" $mode -q -o file -- ./worker
+		run "$mprof" report leaks file
+		expect_words out '2 blocks were never freed: '
+		run "$mprof" report leaks --process 1 file
+		expect_words out '1 block was never freed: '
+		run "$mprof" report leaks --process 2 file
+		expect_words out '1 block was live at the end: 1,000 bytes.'
+		rm -f file
+	done
+}
+
+# The last process ends at the time, as it is printed, at which the first one does.
+test_ends_at_one_time() {
+	cat >last.c <<'END'
+#include <unistd.h>
+int main(void)
+{
+	const pid_t parent = getpid();
+	if (fork()) {
+		sleep(2);
+		return 0;
+	}
+	while (getppid() == parent)
+		usleep(1000);
+	usleep(1500);
+}
+END
+	compile last
+	"$mprof" record -q -o log -- ./last
+	run "$mprof" report log
+	tr -s ' \n' ' ' <out | grep -E ' after ([0-9.]+ m?s), the last process after \1' && bad 'twice the same time'
+	expect_words out 'It exited with status 0 after '
+}

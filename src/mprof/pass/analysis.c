@@ -760,7 +760,7 @@ const struct sites *analysis_sites(const struct analysis *a)
 
 bool analysis_interrupted(const struct analysis *a)
 {
-	return tree_left_open(&a->tree, &a->walk.heap);
+	return tree_left_open(&a->tree, &a->walk.heap, 0);
 }
 
 bool analysis_is_cut(const struct analysis *a)

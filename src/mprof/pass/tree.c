@@ -757,11 +757,13 @@ static bool is_left_open(const struct tree_process *p)
 	return p && (tree_process_interrupted(p) || p->heir);
 }
 
-bool tree_left_open(const struct tree *r, const struct heap *h)
+bool tree_left_open(const struct tree *r, const struct heap *h, uint32_t process)
 {
 	uint64_t all = 0, interrupted = 0;
 	size_t i;
 
+	if (process)
+		return is_left_open(tree_find(r, process));
 	for (i = 0; i < h->processes; i++) {
 		all += h->process[i]->left_bytes;
 		if (is_left_open(tree_find(r, h->process[i]->number)))

@@ -150,9 +150,10 @@ bool tree_interrupted(const struct tree *r); /* was any of its processes interru
 bool tree_has_heir(const struct tree *r);
 /*
  * Did interrupted processes, and those with an heir, have at least half of the bytes that were live
- * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk.
+ * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk.  process: only
+ * this one; 0: all.
  */
-bool tree_left_open(const struct tree *r, const struct heap *h);
+bool tree_left_open(const struct tree *r, const struct heap *h, uint32_t process);
 /* Is this fact, one of in->facts, the EXECING of an exec that worked and led out of the recording?
  */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);

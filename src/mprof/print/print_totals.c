@@ -29,9 +29,10 @@
 /* Names memory that was not freed: processes that were killed might have freed it. */
 static const char *left_name(const struct print_totals *t)
 {
-	return text_running(&t->a->tree)		       ? "Live now"
-	       : tree_left_open(&t->a->tree, &t->p->walk.heap) ? "Live at the end"
-							       : "Never freed";
+	return text_running(&t->a->tree) ? "Live now"
+	       : tree_left_open(&t->a->tree, &t->p->walk.heap, t->p->sites.options.filter.process)
+		   ? "Live at the end"
+		   : "Never freed";
 }
 
 static void print_estimate(const struct profile *p, const char *what, enum profile_value value,
@@ -435,7 +436,8 @@ static void print_interpreter(const struct print_totals *t, unsigned width, FILE
 		if (line && !line->script && !line->runs_scripts)
 			add_interpreter(t, line->module,
 					t->p->group[i].v->leaked_bytes > 0 &&
-					    !tree_left_open(&t->a->tree, &t->p->walk.heap),
+					    !tree_left_open(&t->a->tree, &t->p->walk.heap,
+							    t->p->sites.options.filter.process),
 					&words);
 	}
 	if (!words.n && image && !t->p->groups)

@@ -102,17 +102,20 @@ struct text report_end(const struct analysis *a)
 {
 	const struct tree_process *p = first_process(a);
 	const uint64_t last = last_end(a);
+	const struct text end = since_start(a, p->end_ticks), later = since_start(a, last);
 	struct text t;
 
 	if (p->end == TREE_UNKNOWN || !p->end_ticks) /* recording may have ended long before it */
 		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start",
 			 duration(a).s);
 	else if (!last && walk_duration_ns(&a->walk, a->tree.end_ticks - p->end_ticks) > LATER_NS)
-		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s",
-			 since_start(a, p->end_ticks).s, duration(a).s);
-	else if (last > p->end_ticks && walk_duration_ns(&a->walk, last - p->end_ticks) > LATER_NS)
-		snprintf(t.s, sizeof(t.s), " after %.15s, the last process after %.15s",
-			 since_start(a, p->end_ticks).s, since_start(a, last).s);
+		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s", end.s,
+			 duration(a).s);
+	else if (last > p->end_ticks &&
+		 walk_duration_ns(&a->walk, last - p->end_ticks) > LATER_NS &&
+		 strcmp(end.s, later.s) != 0)
+		snprintf(t.s, sizeof(t.s), " after %.15s, the last process after %.15s", end.s,
+			 later.s);
 	else
 		snprintf(t.s, sizeof(t.s), " after %.16s", duration(a).s);
 	return t;

@@ -307,9 +307,11 @@ static void text(struct view_request *r, FILE *out)
 		format_many(p->total.leaked_calls, runs ? "block is" : "block was",
 			    runs ? "blocks are" : "blocks were")
 		    .s,
-		runs						     ? "live now"
-		: tree_left_open(&p->tree, &p->walk.heap) || log_end ? "live at the end"
-								     : "never freed",
+		runs ? "live now"
+		: tree_left_open(&p->tree, &p->walk.heap, p->sites.options.filter.process) ||
+			log_end
+		    ? "live at the end"
+		    : "never freed",
 		format_exact(p->total.leaked_bytes).s);
 	print_reachable(p, out);
 	if (only_sum_grows(p))

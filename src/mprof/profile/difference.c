@@ -871,8 +871,10 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	}
 	d->attached_ns[DIFF_BEFORE] = attached_ns(before);
 	d->attached_ns[DIFF_AFTER] = attached_ns(after);
-	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);
-	d->left_open[DIFF_AFTER] = tree_left_open(&after->tree, &after->walk.heap);
+	d->left_open[DIFF_BEFORE] =
+	    tree_left_open(&before->tree, &before->walk.heap, before->sites.options.filter.process);
+	d->left_open[DIFF_AFTER] =
+	    tree_left_open(&after->tree, &after->walk.heap, after->sites.options.filter.process);
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);

@@ -207,7 +207,7 @@ static int make(struct checks *c, struct profile *p, struct profile *baseline,
 
 static bool is_left_open(const struct profile *p)
 {
-	return p && tree_left_open(&p->tree, &p->walk.heap);
+	return p && tree_left_open(&p->tree, &p->walk.heap, p->sites.options.filter.process);
 }
 
 static void note_left_open(struct check *k, const struct profile *p, const struct profile *baseline)
