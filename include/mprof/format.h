@@ -194,7 +194,7 @@ struct mprof_file_header {
 	uint64_t waiting_context; /* address of the ucontext_t of that signal; 0: none */
 	/* Size of the chunks that groups replaced while the run went on (FORMAT.md 8.6). */
 	uint64_t replaced_bytes;
-	uint64_t detach;	  /* mprof attach: address of mprof_detach() in these processes */
+	uint64_t detach; /* mprof attach: address of mprof_detach() in these processes */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 288u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };

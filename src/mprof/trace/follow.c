@@ -321,9 +321,6 @@ static int open_rest(struct follow *f, struct error *err)
 		ret = fail(err, -ESTALE, "'%s' is another file now", f->path);
 	if (!ret && f->job.from->header.dropped_ticks)
 		ret = fail(err, -ENOTSUP, "'%s' drops its earlier calls", f->path);
-	if (!ret && job_is_damaged(&f->job))
-		ret = fail(err, -EBADMSG, "'%s' is damaged at byte %llu", f->path,
-			   (unsigned long long)f->job.from->damage.first_bad_offset);
 	if (!ret)
 		number_stacks(f);
 	return ret;
@@ -346,6 +343,18 @@ static int begin(struct follow *f, struct error *err)
 	return tell_places(f) ? fail(err, -EIO, "cannot write to '%s'", f->path) : 0;
 }
 
+static int add_events(struct follow *f)
+{
+	const int ret = events_add(f->events, f->job.nodes, false);
+
+	if (ret)
+		return ret;
+	if (job_is_damaged(&f->job))
+		return -EBADMSG;
+	note_places(f);
+	return commit(f);
+}
+
 int follow_round(struct follow *f, struct error *err)
 {
 	const uint64_t tail = tail_of(f);
@@ -355,13 +364,9 @@ int follow_round(struct follow *f, struct error *err)
 		ret = begin(f, err);
 	if (ret)
 		return ret;
-	forget_ended(f);
-	ret = events_add(f->events, f->job.nodes, false);
-	if (!ret && job_is_damaged(&f->job))
-		ret = -EBADMSG;
-	if (!ret) {
-		note_places(f);
-		ret = commit(f);
+	if (!job_is_damaged(&f->job)) { /* else it may only be incomplete so far */
+		forget_ended(f);
+		ret = add_events(f);
 	}
 	trace_close(f->job.from);
 	f->job.from = NULL;
