@@ -52,7 +52,7 @@ static const struct option_row options[] = {
 static const struct usage usage = {
 	.options = options,
 	.args = "LOG...",
-	.doc = "Compresses finished traces in place. A trace that is already compressed, or "
+	.doc = "Compresses traces in place. A trace that is already compressed, or "
 	       "damaged, is left unchanged.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
