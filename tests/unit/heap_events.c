@@ -177,6 +177,7 @@ START_TEST(realloc_cut_off_leaves_its_block_without_its_number)
 							    .pending_old = true,
 							    .number_old = 1,
 							    .old = { .addr = 0x1000, .size = 9 } };
+		heap.reallocs = 1;
 		p = heap.process[process];
 		own_put(&p->own, own_place(&p->own, 1),
 			&(struct block){ .addr = other, .size = 7 });

@@ -224,6 +224,7 @@ ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, stru
 	if (!b && (e->addr || e->block))
 		return false;
 	r->odd = true;
+	r->h->reallocs += !r->t->pending;
 	r->t->pending = true;
 	r->t->pending_old = b != NULL;
 	d->taken = e->block;
@@ -243,6 +244,7 @@ ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct
 	if (!b || (old && r->t->old.owner & BLOCK_INHERITED))
 		return false;
 	r->odd = true;
+	r->h->reallocs -= r->t->pending;
 	r->t->pending = false;
 	run_begins(r, e, b, old ? BLOCK_RESIZED : 0);
 	d->did = NOTE_BEGAN;

@@ -381,6 +381,7 @@ static bool apply_begin(struct step *s, const struct event *e)
 
 	if (!b && e->addr && !no_such_block(s, e))
 		return false;
+	s->h->reallocs += !s->t->pending;
 	s->t->pending = true;
 	s->t->pending_old = b != NULL;
 	s->n->taken = b ? s->found_number : 0;
@@ -419,6 +420,7 @@ static bool apply_end(struct step *s, const struct event *e)
 			restore(s, e);
 		}
 	}
+	s->h->reallocs -= s->t->pending;
 	s->t->pending = false;
 	return true;
 }
@@ -610,7 +612,7 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	space_inherit(&to->space, &from->space);
 	while ((b = heap_next_block(from, &round)))
 		inherit(to, b);
-	for (t = 0; t < h->threads; t++) {
+	for (t = 0; h->reallocs && t < h->threads; t++) {
 		if (!h->thread[t].pending || !h->thread[t].pending_old ||
 		    h->thread[t].process != parent)
 			continue;
@@ -644,9 +646,10 @@ void heap_settle(struct heap *h, uint32_t process)
 	struct heap_process *p = h->process[process];
 	struct heap_thread *t;
 
-	for (t = h->thread; t < h->thread + h->threads; t++) {
+	for (t = h->thread; h->reallocs && t < h->thread + h->threads; t++) {
 		if (t->process != process || !t->pending)
 			continue;
+		h->reallocs--;
 		t->pending = false;
 		if (!t->pending_old)
 			continue;

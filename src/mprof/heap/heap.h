@@ -158,6 +158,7 @@ struct heap {
 	struct heap_process **process;
 	struct heap_thread *thread;
 	size_t processes, threads, process_room, thread_room;
+	size_t reallocs; /* threads between the halves of one */
 	struct heap_numbers process_index, thread_index;
 	struct live all;
 	uint64_t most_bytes, most_blocks; /* of `all` after any event so far */
@@ -237,7 +238,7 @@ static inline const struct block *heap_next_live(const struct heap *h, uint32_t 
 {
 	const struct block *b = r->thread ? NULL : heap_next_block(h->process[process], &r->round);
 
-	while (!b && r->thread < h->threads) {
+	while (!b && h->reallocs && r->thread < h->threads) {
 		const struct heap_thread *t = &h->thread[r->thread++];
 
 		if (t->process == process && t->pending && t->pending_old)

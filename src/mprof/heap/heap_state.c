@@ -282,5 +282,6 @@ void heap_load(struct heap *h, struct cursor *from)
 		state_get(from, &thread, sizeof(thread));
 		index = heap_thread(h, thread.number, thread.process);
 		h->thread[index] = thread;
+		h->reallocs += thread.pending;
 	}
 }

@@ -409,32 +409,51 @@ static void put_errors(struct writer *w, struct blob *b)
 	free(node);
 }
 
-/* Sums the last samples of all processes at a time; 0 if unknown. */
-static struct mprof_sample sampled_at(const struct html_source_data *from, uint64_t ticks)
+static void add_sample(struct mprof_sample *to, const struct mprof_sample *s, uint64_t sign)
+{
+	to->rss += sign * s->rss;
+	to->rss_anon += sign * s->rss_anon;
+	to->virt += sign * s->virt;
+}
+
+/* Adds a process to the points from which on, and until which, each of its samples counts. */
+static void add_samples(const struct html_source_data *from, const struct heap_process *of,
+			const struct cells_point *q, size_t points, struct mprof_sample *change)
+{
+	const struct walk_input *in = &from->profile->walk.input;
+	const struct tree_process *process = tree_find(from->tree, of->number);
+	const struct mprof_sample *s;
+	const size_t n = in->samples(in->context, of->number, &s);
+	size_t first, end, most, lives;
+
+	/* Without an end time, a process that ended has no memory after its last sample. */
+	lives = process && process->end_ticks
+		    ? FIRST_WHERE(i, points, q[i].ticks > process->end_ticks)
+		: of->state == HEAP_RUNNING ? points
+					    : 0;
+	for (size_t k = 0; k < n; k++) {
+		first = FIRST_WHERE(i, points, q[i].ticks >= s[k].ticks);
+		end = k + 1 < n ? FIRST_WHERE(i, points, q[i].ticks >= s[k + 1].ticks) : points;
+		most = k + 1 < n && !(process && process->end_ticks) ? points : lives;
+		most = most > first ? most : FIRST_WHERE(i, points, q[i].ticks > s[k].ticks);
+		end = end < most ? end : most;
+		if (first >= end)
+			continue;
+		add_sample(&change[first], &s[k], 1);
+		add_sample(&change[end], &s[k], (uint64_t)-1);
+	}
+}
+
+/* Sums the last samples of all processes at each point; 0 if unknown. */
+static void sum_samples(const struct html_source_data *from, const struct cells_point *q,
+			size_t points, struct mprof_sample *sample)
 {
 	const struct walk *w = &from->profile->walk;
-	const struct tree_process *process;
-	const struct mprof_sample *sample;
-	struct mprof_sample sum = { .ticks = ticks };
-	size_t i, k, n;
-	bool lives;
 
-	for (i = 0; w->input.samples && i < w->heap.processes; i++) {
-		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
-		for (k = 0; k < n && sample[k].ticks <= ticks; k++)
-			;
-		/* Without an end time, a process that ended has no memory after its last sample. */
-		process = tree_find(from->tree, w->heap.process[i]->number);
-		lives = process && process->end_ticks
-			    ? ticks <= process->end_ticks
-			    : k < n || w->heap.process[i]->state == HEAP_RUNNING;
-		if (k && (lives || sample[k - 1].ticks == ticks)) {
-			sum.rss += sample[k - 1].rss;
-			sum.rss_anon += sample[k - 1].rss_anon;
-			sum.virt += sample[k - 1].virt;
-		}
-	}
-	return sum;
+	for (size_t i = 0; w->input.samples && i < w->heap.processes; i++)
+		add_samples(from, w->heap.process[i], q, points, sample);
+	for (size_t i = 1; i < points; i++)
+		add_sample(&sample[i], &sample[i - 1], 1);
 }
 
 /* The same for a profile's process, at the end of a step. */
@@ -465,9 +484,10 @@ static void put_points(struct writer *w, struct blob *b)
 
 	for (i = 0; i < points; i++)
 		system[i] = system_at(&w->from->profile->walk.input, q[i].ticks);
-	for (i = 0; i < points; i++)
-		sample[i] =
-		    w->from->course ? stepped(w->from->course, i) : sampled_at(w->from, q[i].ticks);
+	for (i = 0; i < points && w->from->course; i++)
+		sample[i] = stepped(w->from->course, i);
+	if (!w->from->course)
+		sum_samples(w->from, q, points, sample);
 #define COLUMN(name, value) PUT_COLUMN("point." name, points, value)
 	COLUMN("ns", q[i].ns > 0 ? q[i].ns : 0);
 	COLUMN("live", q[i].live.bytes);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/hash.h"
 #include "../util/order.h"
 #include "boundaries.h"
 
@@ -55,36 +56,20 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* Returns the fact of the first program of a process; a program after exec has its own. */
-static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t process)
-{
-	const struct trace_fact *f = in->facts;
-	size_t n;
-
-	for (n = in->fact_count; n; n--, f++)
-		if (f->fact->what == MPROF_FACT_START && f->process == process && f->argc)
-			return f;
-	return NULL;
-}
-
 /* Ends a program; blocks that are live at an exec are not freed. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
 	struct programs *f = self;
-	const struct walk *w = f->walk;
 	struct trace_program *p = programs_of(f, process), *to;
 	const struct trace_fact *next = NULL;
 
 	if (why == GONE_EXEC)
-		next = w->boundary[w->next_boundary - 1].fact;
+		next = f->walk->boundary[f->walk->next_boundary - 1].fact;
 	to = p->calls ? array_at(&f->done, f->done.count, sizeof(*to)) : NULL;
-	if (!p->image && !p->fact)
-		p->fact = first_fact(&w->input, h->process[process]->number);
 	if (to) {
 		*to = *p;
 		to->number = h->process[process]->number;
-		to->exe = p->fact ? basename(p->fact->exe) : "";
 		to->end_ticks = why == GONE_EXEC ? ticks : UINT64_MAX;
 	}
 	*p = (struct trace_program){ .image = p->image + 1,
@@ -93,13 +78,36 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 ORDER(most_first, struct trace_program, FALLING(calls) ?: RISING(number) ?: RISING(image))
 
+/* Finds the facts of the first programs of processes; a program after exec has its own. */
+static void find_facts(struct programs *f, const struct walk_input *in)
+{
+	struct hash first = { .used = 0 };
+	struct trace_program *p;
+	uint64_t *at;
+
+	for (size_t i = 0; i < in->fact_count; i++) {
+		const struct trace_fact *of = &in->facts[i];
+
+		if (of->fact->what != MPROF_FACT_START || !of->argc)
+			continue;
+		at = hash_at(&first, of->process);
+		*at = *at ? *at : (uintptr_t)of;
+	}
+	for (p = f->list; p < f->list + f->count; p++) {
+		if (!p->image && !p->fact)
+			p->fact = (const struct trace_fact *)hash_get(&first, p->number);
+		p->exe = p->fact ? basename(p->fact->exe) : "";
+	}
+	hash_release(&first);
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct programs *f = self;
 
-	(void)w;
 	f->list = f->done.item;
 	f->count = f->done.count;
+	find_facts(f, &w->input);
 	SORT(f->list, f->count, most_first);
 }
 
