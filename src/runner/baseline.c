@@ -18,6 +18,8 @@
 #include "run.h"
 #include "ticks.h"
 
+#define STACK_SPARE (12u << 10)
+
 struct baseline baseline;
 static int statm_fd = -1, status_fd = -1;
 
@@ -151,13 +153,28 @@ void sample_now(struct mprof_run_sample *s, uint64_t op)
 	s->minflt = u.minflt - baseline.minflt;
 }
 
-/* Makes our stack resident, because the allocator runs on it. */
-static COLD void fill_stack(void)
+/* Returns how deep the stack may become: 128 KiB from here, or less (ulimit -s).  It began at the
+ * name of the program, and is not used to its end. */
+static uintptr_t stack_end(void)
 {
-	char deep[128 << 10];
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0), usual = here - (128u << 10);
+	const uintptr_t top = (uintptr_t)getauxval(AT_EXECFN);
+	struct rlimit limit;
 
-	for (size_t i = 0; i < sizeof(deep); i += PAGE / 4)
-		*(volatile char *)(deep + i) = 0;
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > top - usual + STACK_SPARE)
+		return usual;
+	return top - limit.rlim_cur + STACK_SPARE;
+}
+
+/* Makes our stack resident up to this address, because the allocator runs on it. */
+static COLD __attribute__((noinline)) void fill_stack(uintptr_t end)
+{
+	char part[PAGE / 4];
+
+	*(volatile char *)part = 0;
+	if ((uintptr_t)part > end)
+		fill_stack(end);
+	__asm__ volatile("" : : "r"(part) : "memory"); /* so that it stays a call */
 }
 
 /* Makes all code and variables of the runner resident, between symbols that the linker defines. */
@@ -207,7 +224,7 @@ void baseline_open(void)
 	status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	if (statm_fd < 0 || status_fd < 0)
 		die_errno(STATUS_RUN, "cannot read", "/proc/self/statm");
-	fill_stack();
+	fill_stack(stack_end());
 	fill_program();
 	if (settings.mode != MODE_STARTUP)
 		dl_iterate_phdr(fill_libc, NULL);

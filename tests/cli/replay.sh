@@ -324,6 +324,17 @@ test_replay_without_proc() {
 }
 
 # glibc takes pages of hugetlbfs if told so: the kernel counts them as resident nowhere.
+# What the runner fills of its stack in advance is no more than it may have.
+test_replay_with_a_small_stack() {
+	local kib
+	replayed_log
+	for kib in 96 128 unlimited; do
+		run bash -c "ulimit -s $kib && exec '$mprof' replay --quick log"
+		expect_status 0
+		expect_lines err 0
+	done
+}
+
 test_replay_of_huge_pages() {
 	local free
 	cat >large.c <<'END'
