@@ -253,6 +253,29 @@ END
 	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
 }
 
+# Objects of R are no leaks, as its collector may never free them, but who requested most is told.
+test_screen_of_objects_of_r() {
+	cat >libR.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+void *Rf_allocVector(size_t n) { return memset(malloc(n), 1, n); }
+END
+	cat >script.c <<'END'
+void *Rf_allocVector(long);
+void *volatile kept[3];
+__attribute__((noinline)) void matrix(void) { kept[0] = Rf_allocVector(30 << 20); }
+__attribute__((noinline)) void frame(void) { kept[1] = Rf_allocVector(10 << 20); }
+int main(void) { matrix(); frame(); return 0; }
+END
+	cc -g0 -O1 -shared -fPIC -o libR.so libR.c && cc -g -O1 -o script script.c ./libR.so ||
+		bad 'does not compile'
+	report_of ./script
+	expect_words out 'Never freed: 40.0 MiB in 2 blocks; run-time libraries keep all of it.'
+	expect_words out '75 % of the peak (30.0 MiB in 1 block) was allocated by matrix (script.c:3)'
+	expect_words out '25 % of the peak (10.0 MiB in 1 block) was allocated by frame (script.c:4)'
+	expect_no_text out 'was never freed'
+}
+
 # GLib's slices: blocks that it divides, as it requests them and with G_SLICE=always-malloc.
 test_screen_of_slices() {
 	cat >slices.c <<'END'

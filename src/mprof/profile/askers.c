@@ -105,7 +105,7 @@ bool askers_kept(struct askers *t, const struct sites *s, struct profile *names,
 
 	if (!a->kept)
 		a->kept = profile_kept(names, s->brief[i].key, s->brief[i].live_calls) &&
-				  !profile_is_import(names, s->brief[i].key)
+				  !profile_kept_by_program(names, s->brief[i].key)
 			      ? 2
 			      : 1;
 	return a->kept == 2;

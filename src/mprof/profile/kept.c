@@ -9,10 +9,10 @@
 #include "../util/order.h"
 #include "../util/rank.h"
 
-static void add(struct kept_of *to, const struct site_brief *v, bool import)
+static void add(struct kept_of *to, const struct site_brief *v, bool by_program)
 {
-	to->peak_bytes += import ? 0 : v->peak_bytes;
-	to->peak_blocks += import ? 0 : v->peak_calls;
+	to->peak_bytes += by_program ? 0 : v->peak_bytes;
+	to->peak_blocks += by_program ? 0 : v->peak_calls;
 	to->live_bytes += v->live_bytes;
 	to->live_blocks += v->live_calls;
 }
@@ -44,7 +44,7 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 	size_t i, n = 0, examined[2] = { 0, 0 };
 	const struct site_brief *s;
 	const char *why;
-	bool import;
+	bool by_program;
 
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
@@ -62,10 +62,10 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 		why = profile_kept(names, s->key, s->live_calls);
 		if (!why)
 			continue;
-		import = profile_is_import(names, s->key);
-		k->imports |= import && s->live_calls;
-		add(&k->all, s, import);
-		add(row_of(k, why), s, import);
+		by_program = profile_kept_by_program(names, s->key);
+		k->imports |= s->live_calls && by_program && profile_is_import(names, s->key);
+		add(&k->all, s, by_program);
+		add(row_of(k, why), s, by_program);
 	}
 	free(chosen);
 	SORT(k->row, k->rows, by_bytes);

@@ -2,7 +2,8 @@
 /*
  * kept.h - memory that run-time libraries keep until the process ends: blocks of the C library, the
  * dynamic linker and libstdc++ that no program frees, found by the rows of suppressions.def; and
- * modules that Python imports, of which the peak does not count here: a program can import less.
+ * modules that Python imports and objects of R, of which the peak does not count here: a program
+ * can have fewer.
  *
  * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
  * stacks with blocks that were never freed are examined, and as many others, those with the most

@@ -510,7 +510,8 @@ bool profile_is_import(struct profile *p, uint32_t stack)
 	return paths_is_import(p->paths, stack);
 }
 
-const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live)
+/* Returns the built-in suppression of the stack, or NULL. */
+static const struct suppression *kept_as(struct profile *p, uint32_t stack)
 {
 	static const struct suppression none;
 	const struct suppression *x;
@@ -524,7 +525,21 @@ const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live)
 		*known = (uintptr_t)(x ? x : &none);
 	}
 	x = (const struct suppression *)(uintptr_t)*known;
-	return x != &none && covers(p, x, stack, live) ? x->why : NULL;
+	return x != &none ? x : NULL;
+}
+
+const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live)
+{
+	const struct suppression *x = kept_as(p, stack);
+
+	return x && covers(p, x, stack, live) ? x->why : NULL;
+}
+
+bool profile_kept_by_program(struct profile *p, uint32_t stack)
+{
+	const struct suppression *x = kept_as(p, stack);
+
+	return profile_is_import(p, stack) || (x && x->objects);
 }
 
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,

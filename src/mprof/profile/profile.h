@@ -211,8 +211,11 @@ bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t live);
 const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live);
 /* Does an interpreter request it while it starts? */
 bool profile_is_start(struct profile *p, uint32_t stack);
-/* Is it what an import keeps?  A program can import less, or later, so its peak is a finding. */
+/* Is it what an import keeps? */
 bool profile_is_import(struct profile *p, uint32_t stack);
+/* Is its peak a finding, though profile_kept()?  A program can import less, or later, and have
+ * fewer objects. */
+bool profile_kept_by_program(struct profile *p, uint32_t stack);
 
 /* Is it inside of a class of C++'s library that has no reserve()? */
 bool profile_is_closed(struct profile *p, uint32_t stack);

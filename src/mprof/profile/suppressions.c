@@ -13,13 +13,15 @@
 
 static const struct {
 	unsigned most;
+	bool objects;
 	const char *pattern, *module, *caller, *why;
 } builtin[] = {
-#define SUPPRESSION_UP_TO(most, pattern, module, caller, why) \
-	{ most, pattern, module, caller, why },
-#define SUPPRESSION(...) SUPPRESSION_UP_TO(0, __VA_ARGS__)
+#define SUPPRESSION_UP_TO(most, ...) { most, false, __VA_ARGS__ },
+#define SUPPRESSION_OBJECTS(...)     { 0, true, __VA_ARGS__ },
+#define SUPPRESSION(...)	     SUPPRESSION_UP_TO(0, __VA_ARGS__)
 #include "suppressions.def"
 #undef SUPPRESSION
+#undef SUPPRESSION_OBJECTS
 #undef SUPPRESSION_UP_TO
 };
 
@@ -95,6 +97,7 @@ void suppressions_add_builtin(struct suppressions *s)
 		x->module = builtin[i].module;
 		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
+		x->objects = builtin[i].objects;
 		x->most = builtin[i].most;
 		if (builtin[i].pattern)
 			x->pattern = must_strdup(builtin[i].pattern);

@@ -27,6 +27,7 @@ struct suppression {
 	const char *module;	     /* glob, for a built-in one; NULL = any */
 	const char *caller; /* glob of the module that called, for a built-in one; NULL = any */
 	const char *why;    /* for a built-in one; NULL for one from a file */
+	bool objects;	    /* SUPPRESSION_OBJECTS */
 	unsigned most;	    /* live blocks of a stack for each run of its program; 0 = any number */
 	uint64_t calls, bytes; /* suppressed so far */
 };
