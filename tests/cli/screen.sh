@@ -209,6 +209,19 @@ END
 	"$mprof" record -q -o cc1.log -- ./cc1
 	run "$mprof" report cc1.log
 	expect_words out "mapped by the heap of GCC's collector ("
+	strip -o lisp.run near
+	"$mprof" record -q -o lisp.log -- ./lisp.run
+	run "$mprof" report lisp.log
+	expect_words out "mapped by CLISP's heap ("
+	expect_words out "; (room) shows how much of it is in use."
+	sed '/^int main/d' near.c >poly.c
+	cc -g -shared -fPIC -o libpolyml.so.9 poly.c
+	printf '#include <string.h>\nvoid *getMBlocks(void);\nint main(void) { return !memset(getMBlocks(), 1, 40 << 20); }\n' >ml.c
+	cc -g -o ml ml.c ./libpolyml.so.9 || bad 'ml.c does not compile'
+	"$mprof" record -q -o ml.log -- ./ml
+	run "$mprof" report ml.log
+	expect_words out "mapped by Poly/ML's heap ("
+	expect_words out "PolyML.Profiling.ProfileAllocations shows which functions allocate."
 	sed 's/getMBlocks/S_getmem/' near.c >scheme.c
 	compile scheme
 	"$mprof" record -q -o scheme.log -- ./scheme
