@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 #define OPTIONS_MOST 8
+#define DISK_PARTS   8		/* of what is free, the trace has one before it is compressed */
+#define AT_LEAST     (1u << 20) /* bytes */
 
 /* Returns our environment with the variable that tells it that it is led.  The caller frees it. */
 static char **make_environment(void)
@@ -93,8 +96,26 @@ static void start(struct follower *f, const char *path)
 	close(f->result);
 }
 
+/* On a small disk it starts earlier. */
+static void heed_disk(struct follower *f, int fd)
+{
+	struct statvfs disk;
+	uint64_t most;
+
+	if (f->knows_disk || !f->at)
+		return;
+	f->knows_disk = true;
+	/* One without a size has 0 blocks. */
+	if (fstatvfs(fd, &disk) || !disk.f_blocks)
+		return;
+	most = (uint64_t)disk.f_bavail * disk.f_frsize / DISK_PARTS;
+	most = most > AT_LEAST ? most : AT_LEAST;
+	f->at = f->at < most ? f->at : most;
+}
+
 void follower_look(struct follower *f, const struct append *file, const char *path)
 {
+	heed_disk(f, file->fd);
 	if (!f->at || f->tried || __atomic_load_n(&file->header->tail, __ATOMIC_RELAXED) < f->at)
 		return;
 	f->tried = true;

@@ -23,9 +23,9 @@
 enum follower_order { FOLLOWER_FINISH = 'f', FOLLOWER_LEAVE = 'l' };
 
 struct follower {
-	uint64_t at;		/* bytes: it starts when the trace has so many; 0 = never */
+	uint64_t at;		/* bytes of the trace at which it starts; 0 = never */
 	const char *const *how; /* further options for it, up to NULL */
-	bool tried;
+	bool tried, knows_disk;
 	int pid; /* 0 = it does not run */
 	int orders, result;
 };
