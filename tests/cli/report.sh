@@ -176,6 +176,51 @@ test_dump_filters() {
 }
 
 # A stack is defined before the first call that refers to it, and its callers before it.
+dump_from_late_program() {
+	cat >long.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	void *old[3] = { malloc(1001), malloc(1002), malloc(1003) };
+	for (int i = 0; i < 1300000; i++)
+		free(malloc(i % 300 + 1));
+	usleep(20000);
+	free(old[0]);
+	old[1] = realloc(old[1], 3000);
+	free(old[1]);
+	free(malloc(77));
+	free(NULL);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o long long.c || bad 'long.c does not compile'
+	"$mprof" record -q -o long.log -- ./long
+}
+
+# A late part of a long trace is the same as in the whole, but for the addresses of older blocks.
+test_dump_from_late() {
+	local from
+	dump_from_late_program
+	"$mprof" dump --numbers long.log >all
+	from=$(awk '$5 == "malloc" && $6 == 77 { print $2 }' all | tail -1)
+	from=$(awk "BEGIN { printf \"%.9f\", $from - 0.01 }")
+	awk -v from="$from" '$2 >= from' all >want
+	run "$mprof" dump --numbers --from "$from" long.log
+	expect_status 0
+	expect_same 'lines' "$(cut -f 1-5 out)" "$(cut -f 1-5 want)"
+	expect_same 'older blocks' "$(awk -F '\t' '$6 == "?" || $7 == "?"' out | cut -f 5 | tr '\n' ' ')" 'free realloc '
+	expect_same 'all others' "$(grep -vF '?' out)" "$(awk -F '\t' '$5 != "free" && $5 != "realloc" || n++ > 1' want)"
+	run "$mprof" dump --json-lines --from "$from" long.log
+	expect_same 'pointers' "$(jq -r 'select(.function == "free") | .pointer // "none"' out | head -1)" none
+	run "$mprof" dump --from "$from" --thread 1 long.log
+	expect_status 0
+	run "$mprof" dump --from 1h --thread 1 long.log
+	expect_text err "no call in 'long.log' passes the filters"
+	run "$mprof" dump --from 1h --thread 2 long.log
+	expect_text err "no thread 2 in 'long.log'"
+}
+
 test_dump_stacks() {
 	record "$build/preload/fixture_a"
 	run "$mprof" dump --stacks --files log

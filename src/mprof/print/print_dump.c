@@ -87,6 +87,7 @@ static const char *const marks[] = {
 /* From the first half of a realloc: the block and its touched bytes (event.usable). */
 struct old {
 	uint64_t addr, touched;
+	bool unknown; /* the address */
 };
 
 struct dump {
@@ -100,6 +101,7 @@ struct dump {
 	size_t olds;
 	uint64_t number; /* number of the event */
 	uint64_t written;
+	bool went;		  /* not all calls before --from were read */
 	bool stopped, met_thread; /* --to ended it before the end; the wanted thread was seen */
 	struct dump_stacks stacks;
 	struct event event[DUMP_BATCH];
@@ -237,10 +239,18 @@ static bool is_shown(const struct event *e, enum source from)
 	return !(from == FROM_ARG_IF && !e->arg) && !(from == FROM_SIZE_IF && !e->size);
 }
 
-static bool is_known(const struct event *e, enum source from)
+/* Is this the address of a block that was allocated in a part of the trace that was not read? */
+static bool is_skipped(const struct event *e, enum source from, const struct old *old)
+{
+	return (from == FROM_ADDR && event_is_of_unread(e)) || (from == FROM_OLD && old->unknown);
+}
+
+static bool is_known(const struct event *e, enum source from, const struct old *old)
 {
 	uint64_t count, element;
 
+	if (is_skipped(e, from, old))
+		return false;
 	return from != FROM_ELEMENT || event_factors(e, &count, &element);
 }
 
@@ -325,7 +335,7 @@ static void text_call(struct dump *d, const struct event *e, const struct old *o
 		if (!is_shown(e, f->from))
 			continue;
 		line_char(l, '\t');
-		if (is_known(e, f->from))
+		if (is_known(e, f->from, old))
 			put_value(l, f->from, value_of(d, e, f->from, old->addr));
 		else
 			line_char(l, '?');
@@ -373,7 +383,7 @@ static void put_arguments(struct line *l, struct dump *d, const struct event *e,
 			  const struct old *old)
 {
 	for (const struct field *f = shapes[e->fn]; f->name; f++) {
-		if (!is_shown(e, f->from) || !is_known(e, f->from))
+		if (!is_shown(e, f->from) || !is_known(e, f->from, old))
 			continue;
 		line_name(l, f->name);
 		line_text(l, is_hex(f->from) ? "\"" : "");
@@ -430,7 +440,8 @@ static bool dump_event(struct dump *d, const struct style *style, const struct e
 		return false;
 	}
 	if (e->kind == EVENT_REALLOC_BEGIN) {
-		remember_old(d, e->thread, (struct old){ e->addr, e->usable });
+		remember_old(d, e->thread,
+			     (struct old){ e->addr, e->usable, event_is_of_unread(e) });
 		return true;
 	}
 	if (e->kind == EVENT_REALLOC_END)
@@ -464,6 +475,40 @@ static void dump_events(struct dump *d, const struct style *style)
 	line_flush(&d->line);
 }
 
+/* Begins where the first call that passes may be.  Blocks that were allocated before then have no
+ * address; to find all of them, all calls before would have to be read. */
+static void go_to_first(struct dump *d)
+{
+	const struct dump_filter *f = d->filter;
+	const uint64_t error = trace_header(d->trace)->time_error;
+	struct trace_place place;
+	uint64_t ticks;
+
+	if (f->from_ns <= 0)
+		return;
+	ticks = trace_ticks(d->trace, (uint64_t)f->from_ns);
+	if (!trace_place_at(d->trace, ticks > error ? ticks - error : 0, &place))
+		return;
+	trace_go(d->trace, &place);
+	d->number = place.first_event - 1;
+	d->went = true;
+}
+
+/* Is the chosen thread in the part that was not read? */
+static bool meets_thread(struct dump *d)
+{
+	size_t n;
+
+	if (!d->went || d->met_thread)
+		return d->met_thread;
+	trace_rewind(d->trace);
+	while (!d->met_thread && (n = trace_next(d->trace, d->event, DUMP_BATCH)))
+		for (size_t i = 0; i < n; i++)
+			d->met_thread |=
+			    trace_chooses(d->trace, &d->filter->thread, d->event[i].thread);
+	return d->met_thread;
+}
+
 static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
 {
 	const struct mprof_file_header *h = trace_header(d->trace);
@@ -480,7 +525,7 @@ static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
 }
 
 /* Called if nothing was written: does the trace have the requested process and thread? */
-static int nothing(const struct dump *d, struct error *err)
+static int nothing(struct dump *d, struct error *err)
 {
 	const struct dump_filter *f = d->filter;
 	const char *path = trace_path(d->trace);
@@ -494,7 +539,7 @@ static int nothing(const struct dump *d, struct error *err)
 			    "no process with pid %" PRId32 " in '%s'; mprof report names the"
 			    " processes",
 			    f->pid, path);
-	if (thread_is_chosen(&f->thread) && !d->met_thread && !d->stopped)
+	if (thread_is_chosen(&f->thread) && !d->stopped && !meets_thread(d))
 		return fail(err, -EINVAL, "no thread %s in '%s'; mprof report threads shows them",
 			    f->thread.pattern ?: format_number(f->thread.number).s, path);
 	if (!f->process && !f->pid && !thread_is_chosen(&f->thread) && !f->functions &&
@@ -517,6 +562,7 @@ int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FIL
 	learn_shapes();
 	learn_pids(d);
 	dump_stacks_start(&d->stacks, trace_stacks(t), json);
+	go_to_first(d);
 	dump_events(d, &styles[json]);
 	ret = d->written ? 0 : nothing(d, err);
 	free(d->pid);

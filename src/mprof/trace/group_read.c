@@ -137,7 +137,7 @@ static bool join(struct wide *w, const struct cursor *column)
 /* Returns an address for a block that was allocated in a group that was not read. */
 static __attribute__((noinline, cold)) uint64_t unknown_address(uint32_t slot)
 {
-	return 1ull << 63 | (uint64_t)slot << 4;
+	return EVENT_STAND_IN | (uint64_t)slot << 4;
 }
 
 static uint64_t get_near(struct group_reader *r, const struct lane *l)

@@ -405,6 +405,19 @@ void packed_go(struct trace *t, const struct trace_place *place)
 	group_reader_rewind(p->reader, place->whole ? place->first_event : 0);
 }
 
+bool packed_place_at(struct trace *t, uint64_t ticks, struct trace_place *place)
+{
+	const struct packed *p = t->packed;
+	/* The last events of a group may have the time of the next one. */
+	const size_t behind = FIRST_WHERE(i, p->groups, p->group[i].first_ticks >= ticks);
+	struct mprof_group head;
+
+	if (behind < 2 || !load_group(t, &p->group[behind - 1], &head))
+		return false;
+	*place = (struct trace_place){ .group = behind - 1, .first_event = head.first_event };
+	return true;
+}
+
 bool packed_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
 		   trace_birth_fn *tell, void *context)
 {

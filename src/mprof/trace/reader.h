@@ -344,6 +344,7 @@ void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *even
 /* Like trace_place. */
 bool packed_place(const struct packed *p, struct trace_place *place);
 void packed_go(struct trace *t, const struct trace_place *place);
+bool packed_place_at(struct trace *t, uint64_t ticks, struct trace_place *place);
 bool packed_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
 		   trace_birth_fn *tell, void *context);
 bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);

@@ -390,6 +390,11 @@ void trace_go(struct trace *t, const struct trace_place *place)
 	packed_go(t, place);
 }
 
+bool trace_place_at(struct trace *t, uint64_t ticks, struct trace_place *place)
+{
+	return t->packed && packed_place_at(t, ticks, place);
+}
+
 bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr)
 {
 	return packed_set_address(t->packed, process, block, addr);

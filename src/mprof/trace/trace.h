@@ -113,6 +113,14 @@ static inline bool event_touched(const struct event *e, uint64_t *bytes)
 	return e->usable != 0;
 }
 
+/* Is the address that of a block that was allocated in a part of the trace that was not read?  Then
+ * it only tells such blocks of a process apart. */
+#define EVENT_STAND_IN (1ull << 63)
+static inline bool event_is_of_unread(const struct event *e)
+{
+	return e->block && e->addr & EVENT_STAND_IN;
+}
+
 /* A fact with its strings split.  Strings are NUL-terminated, never NULL. */
 struct trace_fact {
 	const struct mprof_fact *fact;
@@ -306,6 +314,9 @@ bool trace_place(const struct trace *t, struct trace_place *place);
  * unknown until trace_set_address sets them, before the next event is read; false without memory.
  */
 void trace_go(struct trace *t, const struct trace_place *place);
+/* Finds the beginning of the group that has the first event at a time or later, or an earlier
+ * group.  False as above, or if that is the first group. */
+bool trace_place_at(struct trace *t, uint64_t ticks, struct trace_place *place);
 bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr);
 /* Returns the address of the block with this number (event.block) at the current position; 0 if
  * unknown. */
