@@ -201,6 +201,48 @@ test_partly_compressed_trace_of_killed_mprof() {
 	expect_wanted log
 }
 
+# Signals of a terminal, or of timeout(1), reach the other process, too.
+test_compresses_on_when_a_signal_is_for_the_program() {
+	follow_program
+	follow_wanted 3 300000
+	follow_begin 300000
+	touch go.1
+	until [ -e ready.2 ]; do
+		kill -TERM "$following"
+		kill -INT "$following"
+		sleep 0.002
+	done
+	kill -QUIT "$following"
+	sleep 0.3
+	expect_same 'other process' "$(pgrep -f "compress --follow=.*$PWD/log")" "$following"
+	follow_end
+	follow_is_compressed log || bad "log is not compressed: $(cat err)"
+	expect_wanted log
+}
+
+# A signal at the end stops the compression, and nothing else.
+test_compress_of_the_rest_interrupted() {
+	follow_program
+	follow_wanted 3 100000
+	follow_begin 100000
+	kill -STOP "$following"
+	pid=$(pgrep -x -f './parts 3 100000')
+	touch go.1 go.2
+	wait_for eval "! [ -e /proc/$pid ]"
+	sleep 0.5
+	kill -TERM "$recording"
+	sleep 0.2
+	kill -CONT "$following"
+	wait "$recording"
+	expect_same 'status of record' $? 0
+	expect_text err 'compress it later with: mprof compress log'
+	! follow_is_compressed log || bad 'log is compressed'
+	expect_wanted log
+	run "$mprof" compress --exact log
+	expect_status 0
+	expect_wanted log
+}
+
 test_compress_follow_of_a_preloaded_program() {
 	follow_program
 	follow_wanted 3 50000

@@ -62,11 +62,17 @@ static const struct usage usage = {
 /* ---- one trace ---- */
 
 static volatile sig_atomic_t stop;
+static volatile sig_atomic_t deaf;  /* signals are for others, except those from our parent */
+static volatile sig_atomic_t other; /* the process that compresses for us; 0 = none */
 
-static void on_signal(int signal)
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
-	if (!launch_is_repeat(signal))
-		stop = signal;
+	(void)context;
+	if ((deaf && info->si_pid != getppid()) || launch_is_repeat(signal))
+		return;
+	stop = signal;
+	if (other)
+		kill(other, signal);
 }
 
 static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
@@ -80,7 +86,9 @@ static void watch(struct sigaction *before)
 	for (size_t i = 0; i < STOPPING; i++) {
 		sigaction(stopping[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
-			sigaction(stopping[i], &(struct sigaction){ .sa_handler = on_signal },
+			sigaction(stopping[i],
+				  &(struct sigaction){ .sa_sigaction = on_signal,
+						       .sa_flags = SA_SIGINFO },
 				  NULL);
 	}
 }
@@ -174,6 +182,23 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 	return code;
 }
 
+int compress_by(struct follower *f, struct event_count *event_count)
+{
+	struct compress_result result;
+	struct sigaction before[STOPPING];
+	bool got;
+
+	watch(before);
+	other = f->pid;
+	got = follower_finish(f, &result, sizeof(result));
+	other = 0;
+	unwatch(before);
+	if (!got || (result.code && result.code != -EINTR))
+		return stop ? -EINTR : 1;
+	*event_count = result.event_count;
+	return result.code;
+}
+
 /* ---- a trace that is still written ---- */
 
 #define LOOK_MS	     100
@@ -192,7 +217,10 @@ static bool is_over(const char *path, bool *led, bool *leave)
 	return *led ? order != 0 : !run_uses(path);
 }
 
-/* While the other mprof waits for the program, signals of the terminal are for that. */
+/*
+ * While the other mprof waits for the program, signals of the terminal are for that, and must not
+ * end a round.
+ */
 static int follow_on(struct follow *f, const char *path, uint64_t given_at, bool *led,
 		     struct error *err)
 {
@@ -201,10 +229,8 @@ static int follow_on(struct follow *f, const char *path, uint64_t given_at, bool
 	int code = 0;
 
 	while (!code && !is_over(path, led, &leave)) {
-		if (*led)
-			stop = 0;
-		else if (stop)
-			leave = true;
+		deaf = *led;
+		leave |= stop;
 		if (leave)
 			break;
 		if (follow_grown(f) < at)
@@ -212,6 +238,7 @@ static int follow_on(struct follow *f, const char *path, uint64_t given_at, bool
 		code = follow_round(f, err);
 		at = given_at / LATER_ROUNDS + 1;
 	}
+	deaf = false;
 	if (!code && leave)
 		code = fail(err, -EINTR,
 			    "'%s' is compressed in part, and can be read; compress the rest with "
@@ -250,6 +277,9 @@ static int compress_along(const char *path, const struct options *given)
 	struct error err;
 
 	o.progress = on_progress;
+	deaf = led;
+	if (led)
+		signal(SIGQUIT, SIG_IGN);
 	watch(before);
 	result.code = follow_to_end(path, given, &one, &o, &led, &err);
 	unwatch(before);

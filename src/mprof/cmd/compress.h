@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "../run/follower.h"
 #include "event_count.h"
 
 #define COMPRESS_AT (512u << 20) /* bytes of a trace that is compressed while it is written */
@@ -23,3 +24,8 @@ struct compress_result {
  */
 int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
 		      int *interrupted);
+/*
+ * Has the process that follows a trace compress the rest of it; signals are handed on to it.  1:
+ * there is none, or it failed, and the trace is as it was.  0 and -EINTR as above.
+ */
+int compress_by(struct follower *f, struct event_count *event_count);

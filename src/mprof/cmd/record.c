@@ -190,24 +190,12 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       run_messages_mode(&plan->conf, MPROF_MAGIC_TRACE, "LogMmap");
 }
 
-/* Has the process that follows the trace compress the rest.  1 if there is none, or it failed. */
-static int compress_rest(struct run_result *r, struct event_count *event_count)
-{
-	struct compress_result result;
-
-	if (!follower_finish(&r->follower, &result, sizeof(result)) ||
-	    (result.code && result.code != -EINTR))
-		return 1;
-	*event_count = result.event_count;
-	return result.code;
-}
-
 /* Returns false if its events have not been counted. */
 static bool compress(struct run_result *r, unsigned form, struct event_count *event_count)
 {
 	const char *path = r->path;
 	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
-	int ret = compress_rest(r, event_count);
+	int ret = compress_by(&r->follower, event_count);
 	char *command;
 
 	if (ret > 0)
