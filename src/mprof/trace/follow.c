@@ -340,6 +340,7 @@ static int begin(struct follow *f, struct error *err)
 		return fail(err, -EEXIST, "'%s' was compressed in part by another mprof", f->path);
 	f->begun = true;
 	f->job.shift = job_shift(&f->job);
+	f->file.header->time_error = f->job.options->exact ? 0 : 1u << f->job.shift;
 	return tell_places(f) ? fail(err, -EIO, "cannot write to '%s'", f->path) : 0;
 }
 
