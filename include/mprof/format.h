@@ -496,7 +496,8 @@ enum mprof_misuse_what {
 	MPROF_MISUSE_FREED_WRITE, /* bytes of a freed block were changed */
 	MPROF_MISUSE_INTERIOR,	  /* a pointer into a block, not to its beginning, was freed or
 				     reallocated */
-	MPROF_MISUSE_FOREIGN, /* a pointer that no allocator returned was freed or reallocated */
+	MPROF_MISUSE_FOREIGN,  /* a pointer that no allocator returned was freed or reallocated */
+	MPROF_MISUSE_MISMATCH, /* malloc, new and new[]: a block ended by a function of another */
 	MPROF_MISUSE_BEHIND,
 };
 /* The kind of foreign memory, in mprof_misuse.place. */

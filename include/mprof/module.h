@@ -166,6 +166,13 @@ struct mprof_core_data {
 	/* [hot] For mprof_usable(); returns 0 for a block of another allocator that is being
 	 * freed. */
 	size_t (*usable)(void *ptr);
+	/*
+	 * [optional, both or none] A MODE sets these to be told of C++ operators whose blocks come
+	 * from malloc, unless the program has operators of its own: that the operator returned ptr,
+	 * and that it is about to free ptr.
+	 */
+	void (*operator_made)(unsigned fn, void *ptr);
+	void (*operator_ends)(unsigned fn, void *ptr);
 };
 
 /* A call site: the return address, and sp and fp there. */

@@ -39,7 +39,7 @@
 
 static struct mprof_real behind;
 static size_t zone; /* GUARD_BYTES */
-static uint8_t own_calloc, own_realloc, zero_frees;
+static uint8_t own_calloc, own_realloc, zero_frees, matches;
 static struct mprof_guarded totals; /* figures of this process */
 static uint32_t begun;
 static struct mprof_guarded *shared; /* the same figures in the file, mapped */
@@ -228,6 +228,25 @@ static void guard_check_guards(struct entry *e, struct call c)
 	}
 }
 
+/* Which functions belong together: of malloc, operator new, or operator new[]. */
+static unsigned guard_family(unsigned fn)
+{
+	if (fn == MPROF_FN_NEW || fn == MPROF_FN_DELETE)
+		return 1;
+	return fn == MPROF_FN_NEW_ARRAY || fn == MPROF_FN_DELETE_ARRAY ? 2 : 0;
+}
+
+/* Is the block, which this thread has claimed, freed or reallocated by a function of its family? */
+static void guard_check_family(const struct entry *e, struct call c)
+{
+	struct mprof_misuse m;
+
+	if (mprof_likely(!matches || guard_family(e->fn) == guard_family(c.fn)))
+		return;
+	m = guard_misuse_of(MPROF_MISUSE_MISMATCH, e, c);
+	guard_tell(&m);
+}
+
 static size_t guard_poisoned(const struct entry *e)
 {
 	return e->size < POISON_MOST ? e->size : POISON_MOST;
@@ -309,7 +328,7 @@ static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 	e->allocated = e->freed = 0;
 	e->fn = fn;
 	e->thread = e->freed_thread = 0;
-	e->told = 0;
+	e->told = e->freed_fn = 0;
 	if (mprof_unlikely(slot_set(e->ptr, index) < 0)) {
 		behind.free(base);
 		entry_give(index);
@@ -428,7 +447,10 @@ static MPROF_COLD void guard_tell_double(const struct entry *e, struct call c, u
 
 static void guard_free_claimed(struct entry *e, uint32_t index, struct call c)
 {
+	if (e->freed_fn) /* by guard_operator_ends() */
+		c.fn = e->freed_fn;
 	guard_check_guards(e, c);
+	guard_check_family(e, c);
 	__atomic_fetch_add(&totals.freed, 1, RLX);
 	guard_show();
 	e->freed = c.stack;
@@ -509,12 +531,14 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 	}
 	if (!own_realloc || !host->recording() || (size > e->size && e->size <= MOVED_MOST))
 		return guard_realloc_by_copy(e, index, size, c);
+	guard_check_family(e, c);
 	__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
 	base = behind.realloc((void *)e->base, bytes & -(size_t)ALIGN_LEAST);
 	if (base) {
 		e->base = (uintptr_t)base;
 		e->ptr = e->base + front;
 		e->size = size;
+		e->fn = MPROF_FN_REALLOC;
 		e->told = 0;
 		guard_paint(e);
 	}
@@ -713,6 +737,31 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
+/* ---- C++ ---- */
+
+/* An operator new[] calls operator new, and what returns last is what the program called. */
+static void guard_operator_made(unsigned fn, void *ptr)
+{
+	const uint32_t index = find(ptr);
+
+	if (index && entry_at(index)->state == STATE_LIVE)
+		entry_at(index)->fn = (uint8_t)fn;
+}
+
+/* The operator goes on to another one, or to free(): the first one is what the program called. */
+static void guard_operator_ends(unsigned fn, void *ptr)
+{
+	const uint32_t index = find(ptr);
+	struct entry *e;
+	uint8_t is;
+
+	if (!index || !guard_claim(e = entry_at(index), ptr, STATE_LIVE, &is))
+		return;
+	if (!e->freed_fn)
+		e->freed_fn = (uint8_t)fn;
+	guard_settle(e, STATE_LIVE);
+}
+
 /* ---- processes and threads ---- */
 
 /* Finds out which functions of the allocator call others through us: those are not used. */
@@ -759,13 +808,17 @@ static int guard_start(const struct mprof_host *h)
 	host = h;
 	zone = (h->config->guard_bytes + ALIGN_LEAST - 1) & -(size_t)ALIGN_LEAST;
 	kept_limit = h->config->guard_keep;
+	matches = h->config->guard_match;
 	h->stacks_start();
 	kept = h->memory(KEPT_MOST * sizeof(*kept), KEPT_MOST * sizeof(*kept));
 	error = kept ? guarded_start() : -ENOMEM;
 	if (!error)
 		error = h->file_open(MPROF_MAGIC_TRACE, h->config->guard_path);
-	if (!error)
+	if (!error) {
 		guard_know_allocator();
+		mprof_core.operator_made = guard_operator_made;
+		mprof_core.operator_ends = guard_operator_ends;
+	}
 	return error;
 }
 

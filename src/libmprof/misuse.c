@@ -47,6 +47,7 @@ static void misuse_put_what(struct text *t, const struct mprof_misuse *m)
 		[MPROF_MISUSE_FREED_WRITE] = "write after free into",
 		[MPROF_MISUSE_INTERIOR] = "free of an address that is not the beginning of",
 		[MPROF_MISUSE_FOREIGN] = "free of an address that was not allocated",
+		[MPROF_MISUSE_MISMATCH] = "free by a function that does not match, of",
 	};
 
 	text_string(t, "mprof: ");

@@ -39,6 +39,28 @@ enum whose {
 };
 
 /*
+ * Does a MODE want to know of operators that reach malloc?  Not in a program that has some of its
+ * own: their calls do not come here, so that those of the others would not match.
+ */
+static int operators_are_told(void)
+{
+	static const char *const name[] = { "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv" };
+	static uint32_t known; /* 1: they are, 2: not */
+	uint32_t now = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (mprof_likely(!mprof_core.operator_made))
+		return 0;
+	if (mprof_unlikely(!now)) {
+		now = 1;
+		for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+			if (mp_scope_base(mp_scope_seen(name[i])) != mp_scope_base(&known))
+				now = 2;
+		__atomic_store_n(&known, now, __ATOMIC_RELAXED);
+	}
+	return now == 1;
+}
+
+/*
  * Is the caller the allocator itself?  Its own blocks are not the program's, and it may hold a
  * lock, so none of its functions may be called.
  */
@@ -174,7 +196,7 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 			o->own = OF_ITSELF;
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
-	if (o->own == OF_MALLOC)
+	if (o->own == OF_MALLOC && !operators_are_told())
 		__atomic_store_n(&o->through, real, __ATOMIC_RELEASE);
 	return real;
 }
@@ -260,9 +282,11 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 		void *(*real)params = (void *(*)params)operator_real(&symbol##_known, 1, caller); \
 		void *ptr;                                                                        \
                                                                                                   \
-		if (symbol##_known.own == OF_MALLOC)                                              \
+		if (symbol##_known.own == OF_MALLOC && !operators_are_told())                     \
 			return real args;                                                         \
 		ptr = real args;                                                                  \
+		if (symbol##_known.own == OF_MALLOC && ptr)                                       \
+			mprof_core.operator_made(fn, ptr);                                        \
 		if (operator_gave(&symbol##_known, ptr, caller))                                  \
 			mp_table()->note_alloc(fn, ptr, size, align);                             \
 		return ptr;                                                                       \
@@ -276,6 +300,8 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 		void(*real) params = (void(*) params)operator_real(&symbol##_known, 0, caller); \
 		struct mprof_thread *before;                                                    \
                                                                                                 \
+		if (symbol##_known.own == OF_MALLOC && ptr && operators_are_told())             \
+			mprof_core.operator_ends(fn, ptr);                                      \
 		if (!operator_takes(&symbol##_known, ptr, caller)) {                            \
 			real args;                                                              \
 		} else if (symbol##_known.own == OF_ITSELF) {                                   \

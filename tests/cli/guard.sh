@@ -92,6 +92,78 @@ test_guard_functions() {
 	expect_text err 'and found 2 errors'
 }
 
+# Of functions that allocate and free a block; not in a program with operators of its own.
+test_guard_mismatch() {
+	local how kind
+	cat >pairs.cc <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+#ifdef OWN
+void *operator new(std::size_t n) { return std::malloc(n); }
+#endif
+struct alignas(64) wide { char byte[64]; };
+struct whole { virtual ~whole() {} int x[5]; };
+int main(int argc, char **argv)
+{
+	{
+		std::vector<std::string> v(30, std::string(100, 'x'));
+		auto shared = std::make_shared<wide>();
+		delete[] new wide[3];
+		delete[] new whole[3];
+		delete new wide;
+		delete new (std::nothrow) int;
+		::operator delete(::operator new(9), std::size_t(9));
+		free(realloc(malloc(9), 99));
+		free(aligned_alloc(64, 64));
+	}
+	switch (argc > 1 ? argv[1][0] : 'n') {
+	case 'a': free(new int[7]); break;
+	case 'b': delete new int[8]; break;
+	case 'c': delete (int *)malloc(9); break;
+	case 'd': free(realloc(new int, 4000)); break;
+	case 'e': delete[] new int; break;
+	case 'f': delete[] (wide *)aligned_alloc(64, 128); break;
+	case 'g': free(realloc(new char[200000], 400000)); break;
+	}
+	puts("still here");
+	return 3;
+}
+END
+	g++ -std=c++17 -g -O0 -w -fno-builtin -o pairs pairs.cc || bad 'pairs.cc does not compile'
+	guarded -- ./pairs n
+	expect_status 3
+	expect_text err 'and found no error'
+	while read -r how kind; do
+		guarded -- ./pairs "$how"
+		expect_status 3
+		expect_same "$how: output" "$(cat out)" 'still here'
+		"$mprof" report errors --json mprof.guard >answer
+		expect_same "$how" "$(json answer '.rows[] | "\(.kind): \(.found.function) of \(.allocated.function), \(.found.stack[-1].function) \(.allocated.stack | map(.function) | index("main") != null)"')" \
+			"mismatch: $kind, main true"
+	done <<'END'
+a free of operator new[]
+b operator delete of operator new[]
+c operator delete of malloc
+d realloc of operator new
+e operator delete[] of operator new
+f operator delete[] of aligned_alloc
+g realloc of operator new[]
+END
+	expect_documented errors_view answer
+	expect_text err '1. mismatch: realloc instead of operator delete[] for the 200,000-byte block allocated by main (pairs.cc:'
+	guarded GUARD_MATCH=0 -- ./pairs a
+	expect_text err 'and found no error'
+	g++ -DOWN -std=c++17 -g -O0 -w -fno-builtin -o own pairs.cc || bad 'own does not compile'
+	guarded -- ./own a
+	expect_text err 'and found no error'
+	run env LD_PRELOAD="$build/libmprof.so" MPROF_CONF=MODE=Guard ./pairs a
+	expect_text err 'mprof: free by a function that does not match, of the 28-byte block at 0x'
+}
+
 # Figures of a process that is killed, or calls exec by the system call, are those of that time.
 test_guard_killed() {
 	guarded -- "$build/preload/misuse" killed

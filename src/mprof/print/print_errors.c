@@ -22,6 +22,7 @@ const char *errors_word(const struct mprof_misuse *m)
 		[MPROF_MISUSE_FREED_WRITE] = "write-after-free",
 		[MPROF_MISUSE_INTERIOR] = "inside-block",
 		[MPROF_MISUSE_FOREIGN] = "not-allocated",
+		[MPROF_MISUSE_MISMATCH] = "mismatch",
 	};
 
 	return words[m->what];
@@ -148,6 +149,17 @@ static void put_interior(const struct errors *e, const struct trace_misuse *u, F
 	put_block(e, u, out);
 }
 
+static void put_mismatch(const struct errors *e, const struct trace_misuse *u, FILE *out)
+{
+	const char *by = errors_function(u->m->found_fn);
+	const char *right = u->m->allocated_fn == MPROF_FN_NEW	       ? "operator delete"
+			    : u->m->allocated_fn == MPROF_FN_NEW_ARRAY ? "operator delete[]"
+								       : "free";
+
+	fprintf(out, "mismatch: %s instead of %s for ", by, right);
+	put_block(e, u, out);
+}
+
 static void put_title(const struct errors *e, const struct trace_misuse *u, FILE *out)
 {
 	switch (u->m->what) {
@@ -168,6 +180,9 @@ static void put_title(const struct errors *e, const struct trace_misuse *u, FILE
 		break;
 	case MPROF_MISUSE_INTERIOR:
 		put_interior(e, u, out);
+		break;
+	case MPROF_MISUSE_MISMATCH:
+		put_mismatch(e, u, out);
 		break;
 	default:
 		fprintf(out, "%s of an address that was never allocated: 0x%" PRIx64 ", %s",

@@ -332,7 +332,7 @@ static int check_loader(pid_t pid, const char *library, struct error *err)
 	return fail(err, -ENOTSUP, "cannot attach to process %d: " PROGRAM_OLDER, (int)pid);
 }
 
-/* The mprof of a recording claims the first of its processes. */
+/* An mprof claims the first process of its recording. */
 static int claim(pid_t pid, uint64_t start_time)
 {
 	char name[64];
