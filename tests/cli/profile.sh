@@ -747,3 +747,41 @@ test_large_tables_have_no_huge_pages() {
 	expect_same 'large tables without the advice' "$(cat large)" ''
 	grep -q '^VmFlags:.* nh' out || bad 'no table has the advice'
 }
+
+# What a thread has not gathered when it is killed was live, so it is in the peak.
+test_profile_peak_is_not_below_the_end() {
+	cat >prog.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+void *volatile kept[6];
+static void *idle(void *p) { pause(); return p; }
+__attribute__((noinline)) void fill(void) { for (int i = 1; i < 6; i++) kept[i] = malloc(100); }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	kept[0] = malloc(100000);
+	if (argc > 1)
+		free(kept[0]);
+	pthread_create(&t, NULL, idle, NULL);
+	fill();
+	raise(SIGKILL);
+}
+END
+	compile prog -pthread
+	run "$mprof" profile -q -o profile -- ./prog
+	run "$mprof" report peak --json profile
+	expect_same blocks "$(json out .moment_of_peak.calls)" 7
+	expect_same peak "$(json out .moment_of_peak.bytes)" "$(json out .total.figures.live)"
+	expect_same 'own peak' "$(json out .total.figures.local)" "$(json out .total.figures.live)"
+	run "$mprof" report peak profile
+	expect_text out 'fill (prog.c:7)'
+	run "$mprof" report peak --json --by process profile
+	expect_same 'own peak of the process' "$(json out '.rows[].figures.local')" \
+		"$(json out .total.figures.live)"
+	rm profile
+	run "$mprof" profile -q -o profile -- ./prog freed
+	run "$mprof" report peak --json profile
+	expect_same 'earlier peak' "$(json out .moment_of_peak.bytes)" 100000
+}

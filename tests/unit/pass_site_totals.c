@@ -210,13 +210,38 @@ START_TEST(stamps)
 	build_start(&file, MPROF_MAGIC_PROFILE);
 	stacks(1, 0);
 	fact(1, 0, MPROF_FACT_START);
-	f.cell[1] = f.cell[2] = (struct mprof_cell){ .calls = 10, .bytes = 1000 };
+	f.cell[1] = f.cell[2] =
+	    (struct mprof_cell){ .calls = 10, .bytes = 1000, .freed_calls = 9, .freed_bytes = 900 };
 	f.live[1] = (struct mprof_site_live){ .live_bytes = 200, .at_peak_bytes = 7, .stamp = 499 };
 	f.live[2] = (struct mprof_site_live){ .live_bytes = 1, .at_peak_bytes = 300, .stamp = 500 };
 	owner(1, 0, &f);
 	read_it();
 	ck_assert_uint_eq(profile.count, 2);
 	ck_assert_uint_eq(site(0)->peak_bytes + site(1)->peak_bytes, 500);
+	ck_assert_int_eq(profile.sites.totals.unplaced, 0);
+	release();
+}
+END_TEST
+
+/* Threads had not gathered 60 live bytes of stack 2: what is live at the end is the peak. */
+START_TEST(ungathered)
+{
+	struct figures f = { .heap = { .peak_bytes = 500, .peak_calls = 5 } };
+
+	build_start(&file, MPROF_MAGIC_PROFILE);
+	stacks(1, 0);
+	fact(1, 0, MPROF_FACT_START);
+	f.cell[1] = (struct mprof_cell){ .calls = 5, .bytes = 500 };
+	f.cell[2] = (struct mprof_cell){ .calls = 2, .bytes = 60 };
+	f.live[1] = (struct mprof_site_live){
+		.live_bytes = 500, .live_calls = 5, .local_bytes = 500, .local_calls = 5
+	};
+	owner(1, 0, &f);
+	read_it();
+	ck_assert_uint_eq(profile.sites.peak.bytes, 560);
+	ck_assert_uint_eq(profile.sites.peak.calls, 7);
+	ck_assert_uint_eq(profile.total.peak_bytes, 560);
+	ck_assert_uint_eq(site(1)->peak_bytes, 60);
 	ck_assert_int_eq(profile.sites.totals.unplaced, 0);
 	release();
 }
@@ -454,6 +479,7 @@ Suite *pass_site_totals_suite(void)
 	tcase_add_test(t, rounded);
 	tcase_add_test(t, two_lanes);
 	tcase_add_test(t, stamps);
+	tcase_add_test(t, ungathered);
 	tcase_add_test(t, processes);
 	tcase_add_test(t, wrong);
 	tcase_add_test(t, samples);

@@ -627,7 +627,7 @@ static uint64_t most_live(const struct sites *s, const struct owner *list, size_
 	for (const struct owner *o = list; o < list + n; o++)
 		if (o->heap && (!process || process == o->process))
 			sum += peak_of(o) + o->heap->peak_bound;
-	return sum;
+	return sum > s->peak.bytes ? sum : s->peak.bytes;
 }
 
 /* Only the peaks of single stacks are known: their sum is an upper bound, and so is `most`. */
@@ -679,6 +679,35 @@ static void finish(struct sites *s, struct making *m)
 		s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
 }
 
+/*
+ * A peak lacks what a thread has not gathered yet.  Where more is live when the recording of the
+ * only process ends, the peak is at its end.
+ */
+static void end_may_be_peak(struct sites *s, const struct owner *only, const struct tree *tree)
+{
+	const struct tree_process *p = tree_find(tree, only->process);
+	const enum site_part part = s->options.part;
+
+	if ((part != SITE_WHOLE && part != SITE_BY_PROCESS) || s->totals.period || !only->at_peak ||
+	    only->replaced || only->gone || !s->peak.bytes || s->total.live_bytes <= s->peak.bytes)
+		return;
+	s->peak.ticks = p && p->end_ticks ? p->end_ticks : tree->end_ticks;
+	s->peak.bytes = s->total.live_bytes;
+	s->peak.calls = s->total.live_calls;
+	for (struct site *x = s->site; x < s->site + s->count; x++) {
+		x->v.peak_bytes = x->v.live_bytes;
+		x->v.peak_calls = x->v.live_calls;
+		if (x->v.local_bytes < x->v.live_bytes) {
+			x->v.local_bytes = x->v.live_bytes;
+			x->v.local_calls = x->v.live_calls;
+		}
+	}
+	s->total.peak_bytes = s->total.live_bytes;
+	s->total.peak_calls = s->total.live_calls;
+	s->peak.ns = walk_ns(s->walk, s->peak.ticks);
+	s->totals.unplaced = 0;
+}
+
 void site_now_read(struct site_now *now, const struct trace *t, const struct tree *tree)
 {
 	struct making m = { .t = t };
@@ -717,6 +746,8 @@ void site_totals_read(struct sites *s, const struct trace *t, struct tree *tree)
 	for (i = 0; i < n; i++)
 		add_owner(&m, &list[i], n == 1);
 	finish(s, &m);
+	if (n == 1)
+		end_may_be_peak(s, list, tree);
 	make_groups(s, most_live(s, list, n));
 	array_release(&m.estimate);
 	array_release(&m.left);
