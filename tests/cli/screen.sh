@@ -289,6 +289,30 @@ END
 	expect_no_text out 'was never freed'
 }
 
+# A program that gives Lua a function which requests memory: the part of Lua that calls it is named,
+# and the line of the program that runs Lua.
+test_screen_of_an_allocator_for_lua() {
+	cat >lua.c <<'END'
+#include <stddef.h>
+void *luaM_realloc_(void *(*get)(void *, size_t), void *p, size_t n) { void *q = get(p, n); __asm__(""); return q; }
+void *luaH_resize(void *(*get)(void *, size_t), size_t n) { void *q = luaM_realloc_(get, NULL, n); __asm__(""); return q; }
+END
+	cat >embeds.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+void *luaH_resize(void *(*get)(void *, size_t), size_t n);
+void *volatile kept[100];
+static void *l_mem(void *p, size_t n) { void *q = realloc(p, n); memset(q, 1, n); return q; }
+__attribute__((noinline)) void load(void) { for (int i = 0; i < 100; i++) kept[i] = luaH_resize(l_mem, 100000); }
+int main(void) { load(); return 0; }
+END
+	cc -g0 -O1 -c lua.c && cc -g -O1 -o embeds embeds.c lua.o || bad 'does not compile'
+	report_of ./embeds
+	expect_words out 'allocated by luaH_resize [embeds]'
+	expect_words out 'reached from load (embeds.c:6)'
+	expect_no_text out 'l_mem (embeds.c:5)'
+}
+
 # GLib's slices: blocks that it divides, as it requests them and with G_SLICE=always-malloc.
 test_screen_of_slices() {
 	cat >slices.c <<'END'

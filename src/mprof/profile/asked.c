@@ -347,6 +347,15 @@ static const struct sym_line *source_in(struct profile *p, uint32_t frame,
 	return NULL;
 }
 
+/* Is the function called by a wrapper, so that it is a part of this? */
+static bool is_wrapped(struct profile *p, uint32_t node)
+{
+	const uint32_t caller = paths_caller(p->paths, node);
+	const struct sym_lines *by = caller ? sym_frame(p->sym, caller) : NULL;
+
+	return by && by->count && paths_part_of(p->paths, caller, by->line) == PATHS_WRAPPER;
+}
+
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 {
 	const struct sym_line *line, *first = NULL, *package = NULL;
@@ -357,7 +366,7 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 	     node = p->stacks->node[node].parent) {
 		const uint32_t frame = p->stacks->node[node].frame;
 
-		if (p->paths->fileless[frame])
+		if (p->paths->fileless[frame] || is_wrapped(p, node))
 			continue;
 		line = source_in(p, frame, &first, &package);
 		if (line)
