@@ -266,6 +266,28 @@ test_compress_follow_of_a_preloaded_program() {
 	expect_wanted log
 }
 
+# Chunks that the run drops itself would be missing between groups and later chunks.
+test_compress_follow_of_a_run_that_drops_calls() {
+	follow_program
+	touch go.0 go.1
+	for key in LAST_BYTES=3000000 LAST_SECONDS=1 BUDGET=100000000; do
+		rm -f ready.*
+		MPROF_CONF="MODE=LogMmap LOG_PATH=log $key" LD_PRELOAD="$build/libmprof.so" \
+			./parts 3 300000 &
+		program=$!
+		wait_for test -e ready.0
+		run timeout 20 "$mprof" compress --follow=64K log
+		expect_status 3
+		expect_one_line_error
+		expect_text err 'when the run has ended'
+		touch go.2
+		wait "$program"
+		run "$mprof" report --json log
+		expect_same "problems with $key" "$(json out .problems.double_allocations)" 0
+		rm -f log go.2
+	done
+}
+
 test_compress_follow_interrupted() {
 	follow_program
 	follow_wanted 3 50000

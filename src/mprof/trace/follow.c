@@ -309,6 +309,28 @@ static void forget_ended(struct follow *f)
 	}
 }
 
+static bool has_key(const char *conf, const char *key)
+{
+	const size_t n = strlen(key);
+	const char *at = conf;
+
+	for (; (at = strstr(at, key)); at += n)
+		if ((at == conf || at[-1] == ' ') && at[n] == '=' && strtoull(at + n + 1, NULL, 10))
+			return true;
+	return false;
+}
+
+/* May the run drop chunks itself, or is its file bounded?  It may not have dropped any yet. */
+static bool is_bounded(const struct trace *t)
+{
+	bool bounded = t->header.budget || t->header.dropped_ticks;
+
+	for (size_t i = 0; i < t->facts && !bounded; i++)
+		bounded = has_key(t->fact[i].conf, "LAST_BYTES") ||
+			  has_key(t->fact[i].conf, "LAST_SECONDS");
+	return bounded;
+}
+
 static int open_rest(struct follow *f, struct error *err)
 {
 	int ret;
@@ -319,8 +341,11 @@ static int open_rest(struct follow *f, struct error *err)
 	if (!ret && memcmp(f->job.from->header.run_id, f->file.header->run_id,
 			   sizeof(f->file.header->run_id)))
 		ret = fail(err, -ESTALE, "'%s' is another file now", f->path);
-	if (!ret && f->job.from->header.dropped_ticks)
-		ret = fail(err, -ENOTSUP, "'%s' drops its earlier calls", f->path);
+	if (!ret && is_bounded(f->job.from))
+		ret = fail(err, -ENOTSUP,
+			   "'%s' has a bound (LAST_BYTES, LAST_SECONDS or BUDGET): it can only be "
+			   "compressed when the run has ended",
+			   f->path);
 	if (!ret)
 		number_stacks(f);
 	return ret;
