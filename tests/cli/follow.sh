@@ -380,3 +380,42 @@ END_C
 		.lost, ([.damage[]] | add)] | join(" ")')" '0 0 0 0'
 	expect_same 'never freed' "$(json out '.live_blocks < 40')" true
 }
+
+# The header has 896 entries of processes; what ended ones need is freed, however many there were.
+test_follows_many_processes_in_little_memory() {
+	cat >many.c <<'END_C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 1800; i++) {
+		if (!fork()) {
+			for (int k = 0; k < 5000; k++)
+				if (!malloc(100 + k % 50))
+					return 1;
+			return 0;
+		}
+		wait(NULL);
+	}
+	close(creat("ready", 0600));
+	while (access("go", F_OK))
+		usleep(10000);
+	return 0;
+}
+END_C
+	compile many
+	"$mprof" record --compress-at 2M -o log -- ./many >out 2>err &
+	recording=$!
+	wait_for test -e ready
+	following=$(pgrep -f "compress --follow=.*$PWD/log")
+	wait_for follow_more_than log 60000000
+	peak=$(awk '/VmHWM/ { print $2 }' "/proc/$following/status")
+	[ "$peak" -lt 100000 ] || bad "the process that compresses took $peak kB"
+	touch go
+	wait "$recording" || bad "$(cat err)"
+	follow_is_compressed log || bad 'log is not compressed'
+	run "$mprof" report --json log
+	expect_same blocks "$(json out '.live_blocks >= 9000000')" true
+}

@@ -90,9 +90,10 @@ static int write_group(struct events *w)
 	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
 }
 
-void events_forget(struct events *w, uint32_t process)
+void events_forget(struct events *w, bool (*is_over)(const void *context, uint32_t process),
+		   const void *context)
 {
-	group_forget(w->group, process);
+	group_forget_where(w->group, is_over, context);
 }
 
 /* Frees the memory of processes that have been read completely. */

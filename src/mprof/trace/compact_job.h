@@ -70,7 +70,8 @@ int events_add(struct events *w, size_t nodes, bool last);
 /* The same for the last part, and adds who wrote them. */
 int events_add_last(struct events *w, size_t nodes);
 uint64_t events_groups(const struct events *w);
-/* Frees what a process without further events needs. */
-void events_forget(struct events *w, uint32_t process);
+/* Frees what processes without further events need. */
+void events_forget(struct events *w, bool (*is_over)(const void *context, uint32_t process),
+		   const void *context);
 /* compact_stacks.c: adds all stack records. */
 int job_add_stacks(struct job *j);

@@ -287,26 +287,54 @@ static uint64_t tail_of(const struct follow *f)
 	return __atomic_load_n(&f->file.header->tail, __ATOMIC_RELAXED);
 }
 
+/* Processes that will write no more. */
+struct ended {
+	const struct trace *t;
+	uint32_t *process; /* those that said so, or that the header says so of, rising */
+	size_t n;
+};
+
 static bool has_streams(const struct trace *t, uint32_t process)
 {
-	for (size_t i = 0; i < t->streams; i++)
-		if (t->chunk[t->stream[i].first].process == process)
-			return true;
-	return false;
+	const size_t i =
+	    FIRST_WHERE(k, t->streams, t->chunk[t->stream[k].first].process >= process);
+
+	return i < t->streams && t->chunk[t->stream[i].first].process == process;
 }
 
-/* Processes that had ended as the round began, and wrote nothing in it, have no more events. */
+static bool is_over(const void *context, uint32_t process)
+{
+	const struct ended *d = context;
+	const size_t i = FIRST_WHERE(k, d->n, d->process[k] >= process);
+
+	return i < d->n && d->process[i] == process && !has_streams(d->t, process);
+}
+
+ORDER(by_process, uint32_t, COMPARE(*x, *y))
+
+/*
+ * Processes that had ended as the round began, and wrote nothing in it, have no more events.  The
+ * header has entries of some of them only.
+ */
 static void forget_ended(struct follow *f)
 {
 	const struct trace *t = f->job.from;
+	struct ended d = { .t = t };
 
+	d.process = must_calloc(t->facts + MPROF_PROCESS_TABLE, sizeof(*d.process));
+	for (size_t i = 0; i < t->facts; i++)
+		if (t->fact[i].fact->what == MPROF_FACT_END)
+			d.process[d.n++] = t->fact[i].process;
 	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
 		const struct mprof_process_entry *e = &t->header.process[i];
 
 		if (e->number && e->state != MPROF_PROCESS_RUNNING &&
-		    e->state != MPROF_PROCESS_EXECING && !has_streams(t, e->number))
-			events_forget(f->events, e->number);
+		    e->state != MPROF_PROCESS_EXECING)
+			d.process[d.n++] = e->number;
 	}
+	SORT(d.process, d.n, by_process);
+	events_forget(f->events, is_over, &d);
+	free(d.process);
 }
 
 static bool has_key(const char *conf, const char *key)

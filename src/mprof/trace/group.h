@@ -306,6 +306,10 @@ bool group_piece(void *frame, size_t i, const void **data, size_t *bytes);
 #define GROUP_PIECES (GROUP_WHAT_COLUMNS + 1) /* of a frame at most */
 /* No more events of this process follow: its addresses can be dropped. */
 void group_forget(struct group_writer *w, uint32_t process);
+/* The same for all processes of which is_over() says so. */
+void group_forget_where(struct group_writer *w,
+			bool (*is_over)(const void *context, uint32_t process),
+			const void *context);
 
 /* ---- reading ---- */
 

@@ -821,3 +821,9 @@ void group_forget(struct group_writer *w, uint32_t process)
 {
 	slots_forget(&w->slots, process);
 }
+
+void group_forget_where(struct group_writer *w,
+			bool (*is_over)(const void *context, uint32_t process), const void *context)
+{
+	slots_forget_where(&w->slots, is_over, context);
+}

@@ -130,6 +130,7 @@ static void home_empty(struct home *h)
 	h->slot = NULL;
 	h->live = h->old = NULL;
 	h->n = h->room = 0;
+	h->group = 0;
 }
 
 struct home *slots_known(const struct slots *s, uint32_t process)
@@ -146,6 +147,14 @@ void slots_forget(struct slots *s, uint32_t process)
 
 	if (h)
 		home_empty(h);
+}
+
+void slots_forget_where(struct slots *s, bool (*is_over)(const void *context, uint32_t process),
+			const void *context)
+{
+	for (size_t i = 0; i < s->homes; i++)
+		if (s->home[i]->group && is_over(context, s->home[i]->process))
+			home_empty(s->home[i]);
 }
 
 struct home *slots_home(struct slots *s, uint32_t process)

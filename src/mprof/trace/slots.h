@@ -115,6 +115,8 @@ struct home *slots_known(const struct slots *s, uint32_t process);
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
 /* Call this between groups, for a process without further events. */
 void slots_forget(struct slots *s, uint32_t process);
+void slots_forget_where(struct slots *s, bool (*is_over)(const void *context, uint32_t process),
+			const void *context);
 /* Grows to n slots, all free. False without memory. */
 bool home_room(struct home *h, uint32_t n);
 /* Returns the lowest slot that was free when the group began and has not been used since;
