@@ -110,6 +110,7 @@ test_compresses_while_the_program_runs() {
 	follow_wanted 3 100000
 	follow_begin 100000
 	expect_same 'other process' "$(wc -w <<<"$following")" 1
+	expect_same 'ends first without memory' "$(cat "/proc/$following/oom_score_adj")" 1000
 	before=$(follow_replaced log)
 	touch go.1
 	wait_for test -e ready.2

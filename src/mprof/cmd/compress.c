@@ -19,6 +19,7 @@
 #include "../run/run.h"
 #include "../trace/follow.h"
 #include "../util/format.h"
+#include "../util/memory.h"
 #include "cmd.h"
 #include "progress.h"
 #include "event_count.h"
@@ -278,8 +279,10 @@ static int compress_along(const char *path, const struct options *given)
 
 	o.progress = on_progress;
 	deaf = led;
-	if (led)
+	if (led) {
 		signal(SIGQUIT, SIG_IGN);
+		memory_give_way(); /* rather than the program */
+	}
 	watch(before);
 	result.code = follow_to_end(path, given, &one, &o, &led, &err);
 	unwatch(before);
@@ -331,7 +334,7 @@ int cmd_compress(int argc, char **argv)
 			    compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR && interrupted)
 			raise(interrupted); /* the earlier handlers are restored */
-		if (!one && !getenv(FOLLOWER_VARIABLE))
+		if (!one && !(o.follow && getenv(FOLLOWER_VARIABLE)))
 			tell(o.log.item[i], before);
 		else
 			status = STATUS_FILE;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../util/memory.h"
 #include "../util/now.h"
 #include "examine.h"
 
@@ -73,11 +74,9 @@ static void examined(void *context, const struct examine *x)
 /* A system without memory ends this process before any other, and its last words are a fact. */
 static void give_way(void)
 {
-	const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC),
-		  nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	if (score >= 0 && write(score, "1000", 4) == 4)
-		close(score);
+	memory_give_way();
 	if (nothing >= 0)
 		dup2(nothing, STDERR_FILENO);
 }

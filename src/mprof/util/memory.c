@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,4 +209,14 @@ void memory_out(void)
 		wait_for_child(child);
 	unfinished_remove();
 	exit(end.status);
+}
+
+void memory_give_way(void)
+{
+	const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);
+	close(fd);
 }

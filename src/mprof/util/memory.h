@@ -58,3 +58,5 @@ void memory_out_child(int pid);
 
 /* Appends to a message about lack of memory how to allow more; text has `room` bytes. */
 void memory_explain(char *text, size_t room);
+/* A system without memory ends this process before any other. */
+void memory_give_way(void);
