@@ -72,8 +72,10 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	if ((deaf && info->si_pid != getppid()) || launch_is_repeat(signal))
 		return;
 	stop = signal;
-	if (other)
+	if (other) {
 		kill(other, signal);
+		kill(other, SIGCONT); /* it may have been stopped */
+	}
 }
 
 static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
