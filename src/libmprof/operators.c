@@ -244,6 +244,13 @@ static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const v
 	return real;
 }
 
+/* Not if each caller has its own real operator: the next one would take us for the caller. */
+static int operator_is_told(const struct operator* o)
+{
+	return o->own == OF_MALLOC && __atomic_load_n(&o->real, __ATOMIC_ACQUIRE) &&
+	       operators_are_told();
+}
+
 MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller)
 {
 	void *real = __atomic_load_n(&o->real, __ATOMIC_ACQUIRE);
@@ -282,7 +289,7 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 		void *(*real)params = (void *(*)params)operator_real(&symbol##_known, 1, caller); \
 		void *ptr;                                                                        \
                                                                                                   \
-		if (symbol##_known.own == OF_MALLOC && !operators_are_told())                     \
+		if (symbol##_known.own == OF_MALLOC && !operator_is_told(&symbol##_known))        \
 			return real args;                                                         \
 		ptr = real args;                                                                  \
 		if (symbol##_known.own == OF_MALLOC && ptr)                                       \
@@ -300,7 +307,7 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 		void(*real) params = (void(*) params)operator_real(&symbol##_known, 0, caller); \
 		struct mprof_thread *before;                                                    \
                                                                                                 \
-		if (symbol##_known.own == OF_MALLOC && ptr && operators_are_told())             \
+		if (ptr && operator_is_told(&symbol##_known))                                   \
 			mprof_core.operator_ends(fn, ptr);                                      \
 		if (!operator_takes(&symbol##_known, ptr, caller)) {                            \
 			real args;                                                              \
