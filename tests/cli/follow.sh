@@ -242,13 +242,18 @@ test_compress_of_the_rest_interrupted() {
 	expect_wanted log
 }
 
-test_compress_follow_of_a_preloaded_program() {
+# Makes `wanted`, and starts the same program with the library preloaded; it waits for go.1.
+follow_begin_preloaded() {
 	follow_program
 	follow_wanted 3 50000
 	touch go.0
 	setarch -R env MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" ./parts 3 50000 &
 	program=$!
 	wait_for test -e ready.1
+}
+
+test_compress_follow_of_a_preloaded_program() {
+	follow_begin_preloaded
 	run "$mprof" compress log
 	expect_status 3
 	expect_text err '--follow'
@@ -288,12 +293,7 @@ test_compress_follow_of_a_run_that_drops_calls() {
 }
 
 test_compress_follow_interrupted() {
-	follow_program
-	follow_wanted 3 50000
-	touch go.0
-	setarch -R env MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" ./parts 3 50000 &
-	program=$!
-	wait_for test -e ready.1
+	follow_begin_preloaded
 	env --default-signal=INT "$mprof" compress --exact --follow=64K log 2>err &
 	following=$!
 	wait_for follow_more_than log 0

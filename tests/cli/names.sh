@@ -716,7 +716,7 @@ END
 	expect_text err "unknown option '-x'"
 }
 
-# Names of Crystal contain an '@', which is no version.
+# An '@' in a Crystal name does not begin a symbol version.
 test_methods_of_crystal() {
 	cat >prog.c <<'END'
 #include <stdlib.h>

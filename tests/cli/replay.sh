@@ -324,7 +324,7 @@ test_replay_without_proc() {
 }
 
 # glibc takes pages of hugetlbfs if told so: the kernel counts them as resident nowhere.
-# What the runner fills of its stack in advance is no more than it may have.
+# The runner touches its stack in advance, but only up to the stack limit.
 test_replay_with_a_small_stack() {
 	local kib
 	replayed_log

@@ -266,7 +266,8 @@ END
 	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
 }
 
-# Objects of R are no leaks, as its collector may never free them, but who requested most is told.
+# R's collector may never free an object, so none is called a leak; the report names the function that
+# allocated most.
 test_screen_of_objects_of_r() {
 	cat >libR.c <<'END'
 #include <stdlib.h>

@@ -56,7 +56,7 @@ struct oom_kills {
 uint32_t oom_kills_more(struct oom_kills *k, pid_t pid);
 
 /* Returns the PID of the process that thread tid belongs to, because top -H shows threads; returns
- * tid if there is no such thread. */
+ * tid itself for an unknown thread. */
 pid_t process_of_thread(pid_t tid);
 
 /* Returns a set of signals in the thread's status, as of "SigPnd:"; all if it is unknown. */

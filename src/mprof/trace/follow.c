@@ -71,7 +71,10 @@ static void number_known(const struct follow *f, const struct stack_map *m, uint
 {
 	const struct stack_map *old = old_map(f, m);
 
-	for (uint32_t i = 0; old && i < m->nodes && i < old->nodes; i++)
+	/* The fact that tells what a child inherited may have been missing. */
+	if (!old || old->base != m->base)
+		return;
+	for (uint32_t i = 0; i < m->nodes && i < old->nodes; i++)
 		if (m->node[i] != STACK_UNDEFINED && old->node[i] != STACK_UNDEFINED)
 			number[m->node[i]] = old->node[i];
 }
@@ -418,7 +421,8 @@ int follow_round(struct follow *f, struct error *err)
 		ret = begin(f, err);
 	if (ret)
 		return ret;
-	if (!job_is_damaged(&f->job)) { /* else it may only be incomplete so far */
+	/* Otherwise it may only be incomplete so far. */
+	if (!job_is_damaged(&f->job) && !f->job.from->damage.chunks_missing) {
 		forget_ended(f);
 		ret = add_events(f);
 	}

@@ -21,7 +21,8 @@ static inline struct flock lock_of(short type)
 
 /* Waits for whoever replaces chunks at this moment, for some seconds at most. */
 void lock_shared(int fd);
-/* 0, or -1 at once if others read the file, or if there are no locks. */
+/* Does not wait.  Returns -1 if another process reads the file or the file system has no locks,
+ * else 0. */
 static inline int lock_alone(int fd)
 {
 	struct flock lock = lock_of(F_WRLCK);

@@ -113,8 +113,8 @@ static inline bool event_touched(const struct event *e, uint64_t *bytes)
 	return e->usable != 0;
 }
 
-/* Is the address that of a block that was allocated in a part of the trace that was not read?  Then
- * it only tells such blocks of a process apart. */
+/* Set in the address of a block whose allocation was not read.  The other bits are no address:
+ * they differ for each such block of a process. */
 #define EVENT_STAND_IN (1ull << 63)
 static inline bool event_is_of_unread(const struct event *e)
 {
